@@ -1,0 +1,59 @@
+/* What one loop of the target owns, made at start: the movers, the registered arena that command
+ * buffers come from, the pool of commands. A connection stays with its worker for life. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/list.h"
+#include "common/base/pool.h"
+#include "common/datamover/datamover.h"
+#include "common/loop/loop.h"
+
+struct target_set; /* target/config.h: everything that is exported, shared by the workers */
+
+/* Sizes of arena buffers. A transfer longer than the large size is cut into extents (transfer.c), so
+ * that no command needs more than a few buffers however long it is. */
+#define WORKER_SMALL_BUFFER 8192 /* parameter data, sense, 4 KiB and 8 KiB I/O */
+#define WORKER_MEDIUM_BUFFER 65536
+#define WORKER_LARGE_BUFFER (1024 * 1024)
+
+#define WORKER_MOVERS_MAX 4
+
+struct worker_config {
+	uint64_t spin_ns;
+	unsigned commands; /* in flight on this loop; 0: 1024 */
+	size_t arena_size; /* bytes; 0: 64 MiB */
+};
+
+struct worker_mover {
+	struct worker *worker;
+	struct dm_mover *mover;
+	struct dm_region *arena; /* the worker's arena, as this mover knows it */
+};
+
+struct worker {
+	struct loop *loop;
+	unsigned index;
+	struct arena *arena;
+	struct pool *commands;
+	struct list starved; /* commands that wait for a buffer, struct command.starved_link */
+	struct worker_mover movers[WORKER_MOVERS_MAX];
+	unsigned mover_count;
+	struct list sessions; /* of this worker, struct tgt_session.worker_link */
+	struct target_set *targets;
+};
+
+/* ---- arena.c: buffers of three sizes out of one registered range ---- */
+
+struct arena;
+
+/* Huge pages where there are any. NULL when there is no memory. */
+struct arena *arena_new(size_t size);
+void arena_free(struct arena *a);
+/* A buffer of at least `size` bytes (at most WORKER_LARGE_BUFFER), or NULL when none is left. Large
+ * sizes keep a reserve for small ones, so that small commands never starve behind large. */
+void *arena_get(struct arena *a, size_t size, uint32_t *ret_capacity);
+void arena_put(struct arena *a, void *buffer);
+void *arena_memory(const struct arena *a, size_t *ret_length);

@@ -45,7 +45,7 @@ PAIR_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(PAIR))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo check check-unit check-pair lint bench fuzz install clean deps programs
+.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -79,11 +79,71 @@ $(UNIT_BIN) $(PAIR_BIN): $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS)
 
 tests-bin: $(UNIT_BIN) $(PAIR_BIN)
 
+# ---- what people call ----
+
+JOBS     := $(shell nproc)
+SUBMAKE  := $(MAKE) --no-print-directory -j$(JOBS)
+packages  = $(if $(SKIP_PACKAGES),,@tests/packages.sh $(1))
+E2E      := $(sort $(wildcard tests/e2e/*.sh))
+PEERS    := $(sort $(wildcard tests/peers/*.sh))
+FUZZ     := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+
+demo: ## everything from nothing: packages, build, target, login, mount, verify, clean up
+	$(call packages,demo)
+	@$(SUBMAKE) programs
+	@tests/demo.sh $(OUT)
+
+programs: $(BIN)
+
+check: ## install what the tests need, build and run all of them
+	$(call packages,check)
+	@$(SUBMAKE) VARIANT=release programs tests-bin
+	@$(SUBMAKE) VARIANT=asan programs tests-bin
+	@tests/run.sh -j $(JOBS) -l release $(UNIT_BIN) $(PAIR_BIN) -- -l asan $(subst $(OUT),$(BUILD)/asan,$(UNIT_BIN) $(PAIR_BIN)) \
+		-- -j 1 -l release $(E2E) $(PEERS) -- -l asan $(E2E)
+
+check-unit: ## unit tests of one variant (VARIANT=release, asan or tsan)
+	@$(SUBMAKE) tests-bin
+	@tests/run.sh -j $(JOBS) -l $(VARIANT) $(UNIT_BIN)
+
+check-pair: ## initiator and target in one process (VARIANT=...)
+	@$(SUBMAKE) tests-bin
+	@tests/run.sh -j $(JOBS) -l $(VARIANT) $(PAIR_BIN)
+
+check-e2e: ## the real programs on loopback (VARIANT=...)
+	@$(SUBMAKE) programs
+	@tests/run.sh -l $(VARIANT) $(E2E)
+
+check-peers: ## against libiscsi, QEMU and tgt
+	$(call packages,check)
+	@$(SUBMAKE) programs
+	@tests/run.sh -l $(VARIANT) $(PEERS)
+
+bench: ## the same work on Iseran and on tgt, turn by turn; build/bench/results.json
+	$(call packages,bench)
+	@$(SUBMAKE) VARIANT=release programs
+	@tests/bench/bench.sh $(BUILD)/release $(BUILD)/bench
+
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
 lint: ## check the rooms' includes, formats and static analysis
+	$(call packages,lint)
 	$(Q)tests/lint.sh
+
+MAN_SRC  := $(wildcard docs/man/*.scd)
+man: $(patsubst docs/man/%.scd,$(BUILD)/man/%,$(MAN_SRC)) ## build the manuals into build/man
+$(BUILD)/man/%: docs/man/%.scd
+	$(Q)mkdir -p $(@D) && scdoc < $< > $@.tmp && mv $@.tmp $@
+
+install: programs man ## install programs, manuals, systemd units, completion (PREFIX=, DESTDIR=)
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(BIN)
+	for m in $(BUILD)/man/*; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${m##*.} $$m; done
+	for u in docs/systemd/*; do sed 's|@sbindir@|$(PREFIX)/sbin|g' $$u | \
+		install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/}; done
+	install -D -m 644 docs/completion/iseran.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/iseradm
+	for p in iserd isertd isertadm; do ln -sf iseradm $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p; done
+	install -D -m 640 docs/examples/isertd.yaml $(DESTDIR)$(PREFIX)/share/doc/iseran/isertd.yaml
 
 clean: ## remove build/
 	$(Q)rm -rf $(BUILD)

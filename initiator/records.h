@@ -111,6 +111,9 @@ int node_record_set(
 	struct node_record *r, const char *name, const char *value, char why[RECORDS_WHY_SIZE]);
 int discovery_record_set(struct discovery_record *r, const char *name, const char *value,
 	char why[RECORDS_WHY_SIZE]);
+/* A setting that says where the record lies in the database (node.name, node.conn[0].address ...):
+ * update must refuse it, a new record is what is meant. */
+bool node_setting_is_key(const char *name);
 /* The text of one setting; secrets come as "********" unless `show_secrets`. -ENOENT, -ENOSPC. */
 int node_record_get(
 	const struct node_record *r, const char *name, bool show_secrets, char *out, size_t size);
@@ -141,6 +144,7 @@ struct records;
 int records_open(const char *state_directory, struct records **ret, char why[RECORDS_WHY_SIZE]);
 void records_close(struct records *db); /* NULL is allowed */
 const char *records_initiator_name(const struct records *db);
+const char *records_directory(const struct records *db);
 
 /* Which records are meant. NULL, 0 and -1 mean any. */
 struct record_filter {

@@ -30,9 +30,10 @@ struct listener_protocol {
 };
 
 struct listener_config {
-	/* A peer that has not said which protocol it speaks after this time is dropped. */
+	/* A peer that has not said which protocol it speaks after this time is dropped. 0: 15 s. */
 	uint64_t login_timeout_ns;
-	/* Connections that may wait for their first bytes at a time; one more drops the oldest. */
+	/* Connections that may wait for their first bytes at a time; one more drops the oldest.
+	 * 0: 64. */
 	unsigned max_waiting;
 };
 

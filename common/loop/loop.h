@@ -2,7 +2,8 @@
  * One loop per thread; an object that belongs to a loop is touched on its thread alone.
  *
  * One turn: wait for descriptors (or messages, or the next timer), call their handlers, then the
- * due timers, then the deferred calls until there are none, then the flushers once. Whatever became
+ * due timers, then the deferred calls until there are none (or until they have deferred each other
+ * LOOP_ROUNDS_MAX times: descriptors get their turn too), then the flushers once. Whatever became
  * ready in one turn thus leaves in one system call per connection (a flusher's writev, doorbell or
  * io_uring_submit). */
 #pragma once
@@ -17,6 +18,7 @@ struct loop;
 
 #define LOOP_NS_PER_MS 1000000ull
 #define LOOP_NS_PER_S 1000000000ull
+#define LOOP_ROUNDS_MAX 64
 
 struct loop_config {
 	/* Time to poll without sleeping after the last event before the thread sleeps, in
@@ -77,7 +79,8 @@ struct loop_timer {
 	size_t heap_index; /* 1-based; 0: not armed */
 };
 
-/* Arms, or re-arms, for `delay_ns` from now. -ENOMEM. `expired` is set by the caller; it may re-arm. */
+/* Arms, or re-arms, for `delay_ns` from now. -ENOMEM. `expired` is set by the caller; it may
+ * re-arm. */
 int loop_timer_arm(struct loop *l, struct loop_timer *t, uint64_t delay_ns);
 void loop_timer_cancel(struct loop_timer *t); /* harmless when not armed */
 static inline bool loop_timer_armed(const struct loop_timer *t)
@@ -105,6 +108,21 @@ static inline bool loop_call_pending(const struct loop_call *c)
  * calls: the turn then goes round again. */
 void loop_defer_flush(struct loop *l, struct loop_call *c);
 
+/* ---- pollers: queues in memory (an RDMA completion queue, a ring) looked at without a system call
+ * ---- */
+
+struct loop_poller {
+	/* Handles what is there; true if there was anything. Called at least once per turn, and
+	 * again and again while the loop spins. `will_sleep`: the loop is about to sleep, so arm
+	 * the descriptor that tells of the next entry, then look once more. */
+	bool (*poll)(struct loop_poller *p, bool will_sleep);
+	struct list link; /* the loop's own */
+};
+
+void loop_poller_add(struct loop *l, struct loop_poller *p);
+void loop_poller_remove(
+	struct loop_poller *p); /* harmless when not added; not from another poller */
+
 /* ---- messages from other threads ---- */
 
 /* Caller-owned until `deliver` is called on the loop's thread. */
@@ -121,4 +139,5 @@ void loop_post(struct loop *l, struct loop_message *m);
 /* Calls `handler` on this loop for every one of `signals` (ended by 0), which are blocked in the
  * calling thread: call it before other threads are started, so that they inherit the mask.
  * One set of signals per loop. 0 or negative errno. */
-int loop_signals(struct loop *l, const int *signals, void (*handler)(void *arg, int signal), void *arg);
+int loop_signals(
+	struct loop *l, const int *signals, void (*handler)(void *arg, int signal), void *arg);

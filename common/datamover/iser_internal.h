@@ -121,6 +121,7 @@ struct iser_conn {
 	enum iser_phase phase;
 	bool initiator;
 	bool remote_invalidate; /* target: the peer takes it. initiator: the peer may do it */
+	bool allocated;		/* full-feature resources were asked for, well or not */
 	bool disconnected;	/* rdma_disconnect() was called for the graceful end */
 	int error;
 	const char *reason;

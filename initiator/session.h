@@ -39,11 +39,13 @@ struct ini_session_config {
 	struct iscsi_isid
 		isid; /* unique per session of one initiator name and target portal group */
 	struct login_auth auth;
-	/* Session-wide keys to offer (iscsi_params_default() and what the record says). What the
-	 * mover owns is asked from it; digests and max_recv_data_segment_length narrow its offer
-	 * where they are not 0. */
+	/* Session-wide keys to offer (iscsi_params_default() and what the record says); those that
+	 * the mover owns are asked from it. */
 	struct iscsi_params offer;
-	uint32_t cmds_max;	 /* tasks on the wire at most; 0: 128 */
+	/* Narrow the mover's offer; 0: as the mover has them. Without meaning on iSER. */
+	unsigned header_digest, data_digest;   /* set of enum iscsi_digest */
+	uint32_t max_recv_data_segment_length; /* bytes */
+	uint32_t cmds_max;		       /* tasks on the wire at most; 0: 128 */
 	uint32_t queue_depth;	 /* of one LUN: commands that a disk has under way; 0: 32 */
 	uint32_t max_transfer;	 /* bytes per command toward a target without a limit of its own; 0:
 				    512 KiB,   which is what tgt and LIO over iSER take at most */
@@ -64,6 +66,12 @@ int ini_session_config_from_record(const struct node_record *r, struct ini_sessi
 int ini_auth_from_settings(unsigned authmethod, const char *username, const char *password,
 	const char *username_in, const char *password_in, const char *chap_algs,
 	struct login_auth *ret);
+
+/* An ISID of the "random" kind (RFC 7143 section 11.12.5), the same at every start for the same
+ * names, portal and index: after a crash of this host's daemon the new session reinstates the old.
+ * `index` tells the sessions to one portal apart (node.session.nr_sessions). */
+void ini_isid_make(const char *initiator_name, const char *target_name, const char *portal,
+	unsigned index, struct iscsi_isid *ret);
 
 enum ini_session_state {
 	INI_SESSION_FREE,	/* made, not started */

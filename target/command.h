@@ -1,6 +1,6 @@
 /* One SCSI command of the target: its life from arrival to response (SAM-5 section 5), advanced by
- * command_advance() alone. The executors of spc.c, sbc.c and reservations.c parse it once and do its
- * work; transfer.c moves its data; session.c is told when it is done. */
+ * command_advance() alone. The executors of spc.c, sbc.c and reservations.c parse it once and do
+ * its work; transfer.c moves its data; session.c is told when it is done. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,17 +13,23 @@
 #include "common/scsi/sense.h"
 #include "target/backend/backend.h"
 #include "target/device.h"
+#include "target/range_lock.h"
 
 struct tgt_session;
 struct command;
+struct transfer_plan;
 
 enum command_state {
-	COMMAND_ARRIVED, /* waits for its turn (fence, ordered attribute, memory) */
-	COMMAND_FETCHING, /* waits for parameter data: dm_get_data() */
-	COMMAND_EXECUTING, /* waits for the backend, and for the transfers of its extents */
-	COMMAND_RESPONDING, /* its response is queued; waits for the last dm_put_data() to be done */
+	COMMAND_ARRIVED,   /* waits for its turn (task attributes, fence, memory for parameter data)
+			    */
+	COMMAND_FETCHING,  /* waits for parameter data: dm_get_data() */
+	COMMAND_EXECUTING, /* waits for its range, for memory, for the backend, and for the
+			      transfers of its extents */
+	COMMAND_RESPONDING, /* its response is queued; waits for the last dm_put_data() to be done
+			     */
 	COMMAND_DONE,
-	COMMAND_ABORTING, /* waits for backend and mover to give its buffers back; then no response */
+	COMMAND_ABORTING, /* waits for backend and mover to give its buffers back; then no response
+			   */
 };
 
 /* One row per operation code (and service action): opcodes.c. */
@@ -32,24 +38,52 @@ struct command_operation {
 	int16_t service_action; /* -1: none */
 	const char *name;
 	uint8_t cdb_length;
-	uint8_t usage[32]; /* CDB usage map, for REPORT SUPPORTED OPERATION CODES (SPC-4 6.27) and to
-			      refuse reserved bits */
-	unsigned flags; /* enum command_operation_flags */
-	/* Checks the CDB; sets cmd->parameter_length (data-out to fetch first), lba, blocks ... True, or
-	 * false after command_fail(). */
+	uint8_t usage[32]; /* CDB usage map, for REPORT SUPPORTED OPERATION CODES (SPC-4 6.27) and
+			      to refuse reserved bits */
+	unsigned flags;	   /* enum command_operation_flags */
+	/* Checks the CDB; sets cmd->parameter_length (data-out to fetch first), lba, blocks ...
+	 * True, or false after command_fail(). */
 	bool (*parse)(struct command *cmd);
 	/* Does the work; ends in command_finish() or command_fail(), now or later. */
 	void (*execute)(struct command *cmd);
 };
 
 enum command_operation_flags {
-	OPERATION_MEDIUM = 1, /* reads or writes the medium: waits for the fence, needs a started unit */
-	OPERATION_WRITES = 2, /* refused on a write-protected unit */
-	OPERATION_DESPITE_ATTENTION = 4, /* INQUIRY, REPORT LUNS, REQUEST SENSE: a unit attention is not
-					    reported (SAM-5 5.14) */
-	OPERATION_DESPITE_RESERVATION = 8, /* allowed to others while the unit is reserved (SPC-4 table) */
-	OPERATION_ANY_LUN = 16, /* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
+	OPERATION_MEDIUM =
+		1, /* reads or writes the medium: waits for the fence, needs a started unit */
+	OPERATION_WRITES = 2,		 /* refused on a write-protected unit */
+	OPERATION_DESPITE_ATTENTION = 4, /* INQUIRY, REPORT LUNS, REQUEST SENSE: a unit attention is
+					    not reported (SAM-5 5.14) */
+	OPERATION_DESPITE_RESERVATION =
+		8, /* allowed to others while the unit is reserved (SPC-4 table) */
+	OPERATION_ANY_LUN =
+		16, /* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
+	OPERATION_READS_RESERVED =
+		32,		/* allowed to others where they may read (Write Exclusive types) */
+	OPERATION_DATA_IN = 64, /* direction of its data; neither: none, or parse() tells */
+	OPERATION_DATA_OUT = 128,
 };
+
+/* A piece of a command's data under way: one buffer, one request of the backend, one transfer of
+ * the mover, at most one of the latter two at a time. */
+struct command_extent {
+	struct command *cmd;
+	const uint8_t *step;	/* what comes next, enum transfer_step; NULL: the extent is free */
+	uint8_t *data, *second; /* buffers of the arena; data may be the backend's own memory */
+	bool mapped;		/* it is */
+	bool parked;		/* its data-in waits for that of earlier extents */
+	uint32_t offset;	/* in the command's data, bytes */
+	uint32_t length;	/* bytes that the initiator sends or gets */
+	uint32_t medium_length; /* bytes of the medium, whole blocks */
+	uint64_t medium_offset; /* bytes */
+	uint32_t write_skip;	/* what is written begins so far behind data */
+	struct backend_request request;
+	struct dm_transfer transfer;
+};
+
+/* Extents of one command that are under way at a time: the backend reads ahead of the mover, and
+ * the other way round, while a single command cannot take the whole arena. */
+#define COMMAND_EXTENTS 4
 
 struct command {
 	/* set on arrival */
@@ -59,13 +93,19 @@ struct command {
 	struct dm_task *task;
 	uint32_t itt;
 	uint16_t lun;
-	uint8_t attribute; /* enum iscsi_task_attribute */
-	bool reads, writes; /* R and W bits */
+	uint8_t attribute;	  /* enum iscsi_task_attribute */
+	bool reads, writes;	  /* R and W bits */
 	uint32_t expected_length; /* EDTL */
 	uint8_t cdb[260];
 	uint32_t cmd_sn;
 	uint32_t reset_count; /* the device's, when it arrived */
+	uint64_t serial;      /* the nexus's, ascending: who is older */
 	enum command_state state;
+	/* Immediate data: the mover's memory during command_arrive(), then a buffer of the arena.
+	 */
+	const uint8_t *immediate;
+	uint32_t immediate_length;
+	uint8_t *stash;
 
 	/* set by parse */
 	const struct command_operation *operation;
@@ -73,53 +113,97 @@ struct command {
 	uint32_t blocks;
 	bool fua, dpo;
 	uint32_t parameter_length; /* data-out that execute() wants in cmd->data */
-	void *executor_private[4];
+	uint32_t buffer_size; /* of cmd->data, where execute() needs more than parameter_length */
+	uint64_t executor_private[4];
 
-	/* a buffer of the loop's arena, COMMAND_DATA_MAX bytes, when parameter_length or
-	 * command_reply() asked for one */
+	/* a buffer of the loop's arena, when parameter_length or command_reply_buffer() asked for
+	 * one */
 	uint8_t *data;
 	uint32_t data_capacity;
 
+	/* transfer.c */
+	const struct transfer_plan *plan;
+	uint64_t total, next,
+		put_next; /* bytes to move; where the next extent begins, and the next data-in */
+	unsigned extents_active, extents_putting;
+	struct range_hold range;
+	struct command_extent extents[COMMAND_EXTENTS];
+
+	/* what is not at rest: requests in the backend, transfers in the mover, messages */
+	unsigned pending;
+	bool waits_turn, waits_fence, waits_memory;
+	bool barrier; /* ORDERED or HEAD OF QUEUE */
+	bool failed, finished, responded, aborted;
+
 	/* the outcome */
-	uint8_t status; /* SAM */
-	struct scsi_sense sense; /* with CHECK CONDITION */
+	uint8_t status;		  /* SAM */
+	struct scsi_sense sense;  /* with CHECK CONDITION */
 	uint64_t transfer_length; /* bytes that the CDB asks for in its direction: the residual is
 				     expected_length against this */
-	struct list session_link, nexus_link;
+	struct list session_link, nexus_link, starved_link;
 	struct loop_call advance;
 };
 
 /* ---- for executors ---- */
 
-/* The command is over with `status` (data-in already handed over by command_reply() or transfer.c). */
+/* The command is over with `status` (data-in already handed over by command_reply() or transfer.c).
+ */
 void command_finish(struct command *cmd, uint8_t status);
-/* CHECK CONDITION with fixed-format sense. */
-void command_fail(struct command *cmd, uint8_t key, uint8_t asc, uint8_t ascq);
-/* The same with the field pointer of SPC-4 4.5.2.4 (byte of the CDB, and bit or -1). */
+/* CHECK CONDITION; `code` is ASC << 8 | ASCQ (enum scsi_additional_sense). The first failure
+ * counts; the response leaves when the command's extents are at rest. */
+void command_fail(struct command *cmd, uint8_t key, uint16_t code);
+/* ILLEGAL REQUEST, INVALID FIELD IN CDB, with the field pointer of SPC-4 4.5.2.4 (byte of the CDB,
+ * and bit or -1); and the same for the parameter list. */
 void command_fail_field(struct command *cmd, unsigned cdb_byte, int bit);
+void command_fail_parameter(struct command *cmd, uint16_t code, unsigned byte, int bit);
 /* A backend's errno as sense: ENOSPC is DATA PROTECT, SPACE ALLOCATION FAILED WRITE PROTECT
- * (27h/07h); EROFS is DATA PROTECT 27h/00h; else MEDIUM ERROR, 11h/00h for reads, 0ch/00h for writes. */
+ * (27h/07h); EROFS is DATA PROTECT 27h/00h; else MEDIUM ERROR, 11h/00h for reads, 0ch/00h for
+ * writes. */
 void command_fail_errno(struct command *cmd, int error, bool write);
-/* A buffer for data-in that execute() composes: `size` bytes, zeroed, at cmd->data; false after
- * command_fail() if there is none. */
+/* A buffer for data-in that execute() composes, of cmd->data_capacity bytes, zeroed, at cmd->data.
+ * False when there is none: execute() returns, and is called again when a buffer came free. */
 bool command_reply_buffer(struct command *cmd, uint32_t size);
-/* Data-in of `length` bytes composed in cmd->data, cut to the CDB's allocation length and to EDTL, then
- * GOOD. */
+/* Data-in of `length` bytes composed in cmd->data, cut to the CDB's allocation length and to EDTL,
+ * then GOOD. */
 void command_reply(struct command *cmd, uint32_t length, uint32_t allocation_length);
+
+/* The worker of the command's session, and the region of its arena. */
+struct worker *command_worker(const struct command *cmd);
+struct dm_region *command_arena_region(const struct command *cmd);
+/* A request of the backend that belongs to no extent (a flush, a discard): counted as pending until
+ * command_backend_done(), the first thing that its `done` calls; false: the command was aborted,
+ * and may be gone. */
+void command_backend_submit(struct command *cmd, struct backend_request *r);
+bool command_backend_done(struct command *cmd);
+
+/* ---- for transfer.c and opcodes.c ---- */
+
+/* One transfer or request more, or less, is not at rest. command_rest() completes what waited for
+ * it: after it the command may be gone. */
+void command_busy(struct command *cmd);
+void command_rest(struct command *cmd);
+/* Waits in the worker's queue for a buffer; command_retry() follows. */
+void command_starve(struct command *cmd);
+/* The operation of a CDB; NULL and the sense code to fail with if there is none. */
+const struct command_operation *opcodes_find(const uint8_t *cdb, uint16_t *ret_code);
 
 /* ---- for session.c ---- */
 
 struct worker;
 
-/* A SCSI command in its CmdSN's turn. `immediate` (immediate_length bytes, valid during the call) is the
- * data that came with it, `ahs` an Additional Header Segment or NULL. When the worker has no command left,
- * the response is TASK SET FULL. The command answers through tgt_session_respond(). */
+/* A SCSI command in its CmdSN's turn. `immediate` (immediate_length bytes, valid during the call)
+ * is the data that came with it, `ahs` an Additional Header Segment or NULL. When the worker has no
+ * command left, the response is TASK SET FULL. The command answers through tgt_session_respond().
+ */
 void command_arrive(struct tgt_session *s, struct dm_conn *conn, struct dm_task *task,
 	const struct iscsi_pdu *pdu, const uint8_t *ahs, const void *immediate);
-/* Aborts: no response will be sent; tgt_session_command_aborted() follows from the loop when the backend
- * and the mover have given everything back. Idempotent. */
+/* Aborts: no response will be sent; tgt_session_command_aborted() follows from the loop, once, when
+ * the backend and the mover have given everything back. Idempotent. Takes the task from the mover
+ * at once, and touches the connection no more. A command whose response has been queued
+ * (cmd->responded: the window was opened then) is let go in the same way. */
 void command_abort(struct command *cmd);
-/* The data of `cmd` broke the protocol (dm_upcalls.task_failed): CHECK CONDITION, ABORTED COMMAND. */
+/* The data of `cmd` broke the protocol (dm_upcalls.task_failed): CHECK CONDITION, ABORTED COMMAND.
+ */
 void command_data_failed(struct command *cmd);
 /* A buffer came free, or a fence fell: starts what waited for it. */
 void command_resume_starved(struct worker *w);

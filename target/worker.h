@@ -11,10 +11,12 @@
 #include "common/datamover/datamover.h"
 #include "common/loop/loop.h"
 
-struct target_set; /* target/config.h: everything that is exported, shared by the workers */
+struct target_set; /* target/target_set.h: everything that is exported, shared by the workers */
+struct tgt_lun;
+struct backend_channel;
 
-/* Sizes of arena buffers. A transfer longer than the large size is cut into extents (transfer.c), so
- * that no command needs more than a few buffers however long it is. */
+/* Sizes of arena buffers. A transfer longer than the large size is cut into extents (transfer.c),
+ * so that no command needs more than a few buffers however long it is. */
 #define WORKER_SMALL_BUFFER 8192 /* parameter data, sense, 4 KiB and 8 KiB I/O */
 #define WORKER_MEDIUM_BUFFER 65536
 #define WORKER_LARGE_BUFFER (1024 * 1024)
@@ -42,8 +44,33 @@ struct worker {
 	struct worker_mover movers[WORKER_MOVERS_MAX];
 	unsigned mover_count;
 	struct list sessions; /* of this worker, struct tgt_session.worker_link */
+	struct list conns;    /* struct tgt_conn.worker_link */
+	struct list channels; /* open ones, struct worker_channel.link */
 	struct target_set *targets;
+	/* While the daemon stops: called when the last connection and session are gone. */
+	void (*idle)(struct worker *w);
+	struct loop_call settle;
 };
+
+/* ---- worker.c ---- */
+
+/* A loop of its own, with arena and commands; movers are added before it runs. NULL: no memory. */
+struct worker *worker_new(
+	unsigned index, const struct worker_config *config, struct target_set *targets);
+/* Frees the movers too. No connection and no session is left; NULL is allowed. */
+void worker_free(struct worker *w);
+/* Owns `mover` from here on, also on failure; registers the arena with it. */
+int worker_add_mover(struct worker *w, struct dm_mover *mover, struct worker_mover **ret);
+/* A connection or a session of this worker has gone. */
+void worker_settle(struct worker *w);
+/* Closes every channel; no session is left. On the worker's loop. */
+void worker_close_channels(struct worker *w);
+/* Closes the channels that nobody uses, of LUNs that a reload has removed. */
+void worker_sweep_channels(struct worker *w);
+
+/* The worker's channel to a logical unit, opened by its first user; negative errno. */
+int worker_channel_get(struct worker *w, struct tgt_lun *lun, struct backend_channel **ret);
+void worker_channel_put(struct worker *w, struct tgt_lun *lun);
 
 /* ---- arena.c: buffers of three sizes out of one registered range ---- */
 

@@ -1,0 +1,177 @@
+/* A worker: one loop of the target and what it owns, and its channels to the backends. Made by the
+ * daemon's main before the threads start; the channels are used on the worker's own loop. */
+#include "target/worker.h"
+
+#include <errno.h>
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "target/command.h"
+#include "target/target_set.h"
+
+#define COMMANDS_DEFAULT 1024
+#define ARENA_DEFAULT ((size_t)64 << 20)
+
+struct worker_channel {
+	struct list link;    /* worker->channels */
+	struct tgt_lun *lun; /* held */
+	struct backend_channel *channel;
+	unsigned users;
+};
+
+static void settle(struct loop_call *call)
+{
+	struct worker *w = container_of(call, struct worker, settle);
+
+	if (w->idle && list_empty(&w->conns) && list_empty(&w->sessions))
+		w->idle(w);
+}
+
+void worker_settle(struct worker *w)
+{
+	loop_defer(w->loop, &w->settle);
+}
+
+struct worker *worker_new(
+	unsigned index, const struct worker_config *config, struct target_set *targets)
+{
+	const struct loop_config loop = {.spin_ns = config->spin_ns};
+	struct worker *w = alloc_zeroed(sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->index = index;
+	w->targets = targets;
+	w->settle.call = settle;
+	list_init(&w->starved);
+	list_init(&w->sessions);
+	list_init(&w->conns);
+	list_init(&w->channels);
+	w->loop = loop_new(&loop);
+	w->arena = arena_new(config->arena_size ? config->arena_size : ARENA_DEFAULT);
+	w->commands = pool_new(
+		config->commands ? config->commands : COMMANDS_DEFAULT, sizeof(struct command));
+	if (w->loop && w->arena && w->commands)
+		return w;
+	worker_free(w);
+	return NULL;
+}
+
+void worker_free(struct worker *w)
+{
+	if (!w)
+		return;
+	loop_call_cancel(&w->settle);
+	for (unsigned i = 0; i < w->mover_count; i++) {
+		dm_unregister_region(w->movers[i].mover, w->movers[i].arena);
+		dm_mover_free(w->movers[i].mover);
+	}
+	pool_free(w->commands);
+	arena_free(w->arena);
+	loop_free(w->loop);
+	alloc_free(w);
+}
+
+int worker_add_mover(struct worker *w, struct dm_mover *mover, struct worker_mover **ret)
+{
+	struct worker_mover *m = &w->movers[w->mover_count];
+	size_t length;
+	void *memory = arena_memory(w->arena, &length);
+	int err;
+
+	if (!mover)
+		return -ENOMEM;
+	if (w->mover_count == WORKER_MOVERS_MAX) {
+		dm_mover_free(mover);
+		return -ENOSPC;
+	}
+	err = dm_register_region(mover, memory, length, &m->arena);
+	if (err < 0) {
+		dm_mover_free(mover);
+		return err;
+	}
+	m->worker = w;
+	m->mover = mover;
+	w->mover_count++;
+	*ret = m;
+	return 0;
+}
+
+/* ---- channels ---- */
+
+static void channel_close(struct worker *w, struct worker_channel *c)
+{
+	list_remove(&c->link);
+	c->lun->channels[w->index] = NULL;
+	backend_close_channel(c->channel);
+	tgt_lun_release(c->lun);
+	alloc_free(c);
+}
+
+/* Worth having, but the channel works without it. */
+static void register_arena(struct worker *w, struct backend_channel *channel)
+{
+	const struct backend_ops *ops = channel->backend->ops;
+	size_t length;
+	void *memory = arena_memory(w->arena, &length);
+	int err = ops->register_arena ? ops->register_arena(channel, memory, length) : 0;
+
+	if (err < 0)
+		log_debug("worker", "backend %s: buffers are not registered: error %d", ops->name,
+			-err);
+}
+
+static int channel_open(struct worker *w, struct tgt_lun *lun, struct worker_channel **ret)
+{
+	struct worker_channel *c = alloc_zeroed(sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	err = backend_open_channel(lun->device->backend, w->loop, &c->channel);
+	if (err < 0) {
+		alloc_free(c);
+		return err;
+	}
+	register_arena(w, c->channel);
+	c->lun = tgt_lun_hold(lun);
+	lun->channels[w->index] = c;
+	list_append(&w->channels, &c->link);
+	*ret = c;
+	return 0;
+}
+
+int worker_channel_get(struct worker *w, struct tgt_lun *lun, struct backend_channel **ret)
+{
+	struct worker_channel *c = lun->channels[w->index];
+	int err = c ? 0 : channel_open(w, lun, &c);
+
+	if (err < 0)
+		return err;
+	c->users++;
+	*ret = c->channel;
+	return 0;
+}
+
+void worker_channel_put(struct worker *w, struct tgt_lun *lun)
+{
+	struct worker_channel *c = lun->channels[w->index];
+
+	if (--c->users == 0 && atomic_load(&lun->removed))
+		channel_close(w, c);
+}
+
+void worker_sweep_channels(struct worker *w)
+{
+	struct worker_channel *c, *next;
+
+	list_for_each_safe(c, next, &w->channels,
+		link) if (!c->users && atomic_load(&c->lun->removed)) channel_close(w, c);
+}
+
+void worker_close_channels(struct worker *w)
+{
+	struct worker_channel *c, *next;
+
+	list_for_each_safe(c, next, &w->channels, link) channel_close(w, c);
+}

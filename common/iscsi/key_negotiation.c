@@ -109,7 +109,8 @@ static const char *what_is_wrong(
 
 	if (strlen(pair->value) > longest)
 		return "the value is too long";
-	if (!(row->senders & sender) && !(n->state[id] & KEY_SENT))
+	/* A target that echoes what the initiator said of itself does no harm. */
+	if (!(row->senders & sender) && !(n->initiator && row->result == KEY_OWN))
 		return "this end of a session does not send this key";
 	if (!(row->stages & n->stage))
 		return "this key does not belong to this stage of the login";
@@ -379,8 +380,10 @@ void key_negotiation_declare(struct key_negotiation *n, enum key_id id, struct b
 	const struct key_row *row = &key_table[id];
 
 	n->state[id] |= KEY_SENT;
-	/* Declared is in force; offered waits for the answer. */
-	if (row->result == KEY_DECLARE && row->field != row->peer_field)
+	/* Declared is in force; offered waits for the answer. But the iSER mover must post receives
+	 * before the answer comes: what it then finds is the most that we may have to take. */
+	if (row->field != row->peer_field &&
+		(row->result == KEY_DECLARE || row->owner == KEY_OF_ISER_MOVER))
 		field_set(row, &n->outcome, row->field, field_get(row, &n->ours, row->field));
 	put_value(w, row, field_get(row, &n->ours, row->field));
 }
@@ -421,17 +424,45 @@ bool key_negotiation_offer(struct key_negotiation *n, struct bytes_writer *w)
 
 /* ---- the end ---- */
 
+static bool is_open(const struct key_negotiation *n, enum key_id id)
+{
+	const struct key_row *row = &key_table[id];
+
+	return (n->state[id] & KEY_SENT) && !(n->state[id] & KEY_AGREED) &&
+	       row->result >= KEY_AND && row->result <= KEY_CHOOSE;
+}
+
+bool key_negotiation_open(const struct key_negotiation *n)
+{
+	for (enum key_id id = 0; id < KEY_COUNT; id++)
+		if (is_open(n, id))
+			return true;
+	return false;
+}
+
 /* Offers that were never answered stand at what the default and our own value allow. */
 static void settle_unanswered(struct key_negotiation *n)
 {
 	for (enum key_id id = 0; id < KEY_COUNT; id++) {
 		const struct key_row *row = &key_table[id];
 
-		if ((n->state[id] & KEY_AGREED) || !(n->state[id] & KEY_SENT) ||
-			row->result < KEY_AND || row->result > KEY_MAX)
-			continue;
-		agree(n, id, combine(row, row->standard, field_get(row, &n->ours, row->field)));
+		if (is_open(n, id) && row->result != KEY_CHOOSE)
+			agree(n, id,
+				combine(row, row->standard, field_get(row, &n->ours, row->field)));
 	}
+}
+
+void key_negotiation_derive(struct key_negotiation *n)
+{
+	struct iscsi_params *p = &n->outcome;
+	uint32_t initiator = p->initiator_recv_data_segment_length;
+	uint32_t target = p->target_recv_data_segment_length;
+
+	if (!n->rdma)
+		return;
+	p->header_digest = p->data_digest = ISCSI_DIGEST_NONE;
+	p->max_recv_data_segment_length = n->initiator ? initiator : target;
+	p->peer_max_recv_data_segment_length = n->initiator ? target : initiator;
 }
 
 void key_negotiation_finish(struct key_negotiation *n)
@@ -440,11 +471,5 @@ void key_negotiation_finish(struct key_negotiation *n)
 
 	settle_unanswered(n);
 	p->first_burst_length = min_u32(p->first_burst_length, p->max_burst_length);
-	if (!n->rdma)
-		return;
-	p->header_digest = p->data_digest = ISCSI_DIGEST_NONE;
-	p->max_recv_data_segment_length = n->initiator ? p->initiator_recv_data_segment_length
-						       : p->target_recv_data_segment_length;
-	p->peer_max_recv_data_segment_length = n->initiator ? p->target_recv_data_segment_length
-							    : p->initiator_recv_data_segment_length;
+	key_negotiation_derive(n);
 }

@@ -169,5 +169,9 @@ unsigned key_negotiation_answer(struct key_negotiation *n, struct bytes_writer *
 bool key_negotiation_offer(struct key_negotiation *n, struct bytes_writer *w);
 /* Declares our value of one key. */
 void key_negotiation_declare(struct key_negotiation *n, enum key_id id, struct bytes_writer *w);
-/* The login is over: fields that follow from others. */
+/* Negotiations that we began and the peer has not ended. */
+bool key_negotiation_open(const struct key_negotiation *n);
+/* Over iSER: the fields that follow from others, as far as is known. */
+void key_negotiation_derive(struct key_negotiation *n);
+/* The login is over: offers that nobody answered are settled, derived fields filled in. */
 void key_negotiation_finish(struct key_negotiation *n);

@@ -1,7 +1,8 @@
-/* The login phase (RFC 7143 sections 6, 10 and 12) as a machine for both roles: PDUs in, PDUs out. No
- * I/O, no clock. Security and operational stage, skipped stages, CHAP, discovery and normal sessions,
- * the keys of RFC 7145. Its owner (initiator/conn.c, target/conn.c) moves the PDUs by dm_send_control()
- * and runs the time-out. */
+/* The login phase (RFC 7143 sections 6, 10 and 12) as a machine for both roles: PDUs in, PDUs out.
+ * No I/O, no clock. Security and operational stage, skipped stages, CHAP, discovery and normal
+ * sessions, the keys of RFC 7145. Its owner (initiator/conn.c, target/conn.c) moves the PDUs by
+ * dm_send_control() and runs the time-out. One allocation, at login_*_new(): a peer can make it
+ * hold no more. */
 #pragma once
 
 #include <stdbool.h>
@@ -48,20 +49,27 @@ enum chap_algorithm {
 #define LOGIN_CHAP_SECRET_MAX 255
 
 struct login_auth {
-	bool chap_required; /* target: refuse AuthMethod None. initiator: offer CHAP (first) */
-	uint8_t algorithms[5]; /* of enum chap_algorithm, ended by 0; all 0: 7,8,6,5 in that order */
+	bool chap_required; /* target: refuse AuthMethod None. initiator, with a name and a secret:
+			       offer "CHAP,None", else "None,CHAP"; with mutual_secret "CHAP" alone
+			     */
+	uint8_t algorithms[5]; /* of enum chap_algorithm, ended by 0; all 0: 7,8,6,5 in that order
+				*/
 	const char *name, *secret; /* what the initiator proves; NULL: none */
-	const char *mutual_name, *mutual_secret; /* what the target proves; NULL: not wanted (initiator),
-						    not possible (target) */
+	const char *mutual_name,
+		*mutual_secret; /* what the target proves; NULL: not wanted (initiator),
+				   not possible (target). Initiator: a NULL name with
+				   a secret means whatever name the target says */
 };
 
 /* What both machines say after each step. */
 enum login_step {
 	LOGIN_SEND, /* send login->out (with out_data), then call again when the peer answers */
-	LOGIN_SEND_LAST, /* target: the same, and the login is then over, well; initiator: this request
-			    asks for the full-feature phase: allocate the mover's resources before */
-	LOGIN_DONE, /* initiator: the final response came; the outcome is in login->params */
-	LOGIN_FAILED, /* login->status and login->why; target: send login->out, then close */
+	LOGIN_SEND_LAST, /* target: the same, and the login is then over, well; initiator: this
+			    request asks for the full-feature phase: allocate the mover's resources
+			    before (it comes again if the target still has something to negotiate)
+			  */
+	LOGIN_DONE,	 /* initiator: the final response came; the outcome is in login->params */
+	LOGIN_FAILED,	 /* login->status and login->why; target: send login->out, then close */
 };
 
 struct login; /* opaque but for what the getters give */
@@ -70,16 +78,18 @@ struct login; /* opaque but for what the getters give */
 
 struct login_initiator_config {
 	const char *initiator_name, *initiator_alias; /* alias may be NULL */
-	const char *target_name; /* NULL: a discovery session */
+	const char *target_name;		      /* NULL: a discovery session */
 	struct iscsi_isid isid;
 	uint16_t tsih, cid;
 	uint32_t cmd_sn; /* of the session; login does not advance it (it is immediate) */
 	struct login_auth auth;
 	struct iscsi_params offer; /* after dm_declare_keys() */
-	bool rdma; /* the mover is iSER: offer RFC 7145's keys */
+	bool rdma;		   /* the mover is iSER: offer RFC 7145's keys */
 };
 
-/* Copies what it needs. NULL when there is no memory. */
+/* Copies what it needs. NULL when there is no memory. What is wrong in the configuration (a name
+ * too long, a secret without a name) fails login_initiator_start(). offer.initial_r2t is taken as
+ * true: unsolicited Data-Out does not exist here. */
 struct login *login_initiator_new(const struct login_initiator_config *config);
 /* The first request. */
 enum login_step login_initiator_start(struct login *l);
@@ -92,7 +102,7 @@ enum login_step login_initiator_receive(
 /* What the target's policy must know of who is logging in. Strings live as long as the login. */
 struct login_identity {
 	const char *initiator_name, *initiator_alias; /* alias may be NULL */
-	const char *target_name; /* NULL in a discovery session */
+	const char *target_name;		      /* NULL in a discovery session */
 	bool discovery;
 	struct iscsi_isid isid;
 	uint16_t tsih, cid;
@@ -100,23 +110,23 @@ struct login_identity {
 
 struct login_target_policy {
 	/* Called once, when the first login request has told who it is. Returns LOGIN_SUCCESS after
-	 * filling in *ret_auth (strings stay valid until login_free()) and, if it wants other than the
-	 * mover's and the RFC's values, *params; or the status to refuse with. */
-	unsigned (*identify)(void *owner, const struct login_identity *who, struct login_auth *ret_auth,
-		struct iscsi_params *params);
-	/* Called once, when everything is agreed, before the last response is made: gives the TSIH of
-	 * the new (or reinstated) session; or the status to refuse with. */
+	 * filling in *ret_auth (zeroed before; strings stay valid until login_free()) and, if it
+	 * wants other than config.offer, *params; or the status to refuse with. */
+	unsigned (*identify)(void *owner, const struct login_identity *who,
+		struct login_auth *ret_auth, struct iscsi_params *params);
+	/* Called once, when everything is agreed, before the last response is made: gives the TSIH
+	 * of the new (or reinstated) session; or the status to refuse with. */
 	unsigned (*establish)(void *owner, const struct login_identity *who, uint16_t *ret_tsih);
 	void *owner;
-	const char *target_alias; /* declared if not NULL; asked for at the end of the security stage */
+	const char *target_alias; /* declared in the normal session's first response if not NULL */
 };
 
 struct login_target_config {
 	struct login_target_policy policy;
 	struct iscsi_params offer; /* what this end allows, after dm_declare_keys() */
 	bool rdma;
-	bool require_rdma_extensions; /* refuse 0x0200 where a normal iSER login does not have it; else it is
-					 taken as given */
+	bool require_rdma_extensions; /* refuse 0x0200 where a normal iSER login does not have it;
+					 else it is taken as given */
 };
 
 struct login *login_target_new(const struct login_target_config *config);
@@ -125,17 +135,23 @@ struct login *login_target_new(const struct login_target_config *config);
 enum login_step login_target_receive(
 	struct login *l, const struct iscsi_pdu *pdu, const void *data, size_t length);
 
+/* The login is to end for a reason of the owner's: no resources, a PDU that could not be decoded,
+ * the time. Makes the response to send, as any refusal does; `why` is copied. */
+enum login_step login_target_refuse(struct login *l, unsigned status, const char *why);
+
 /* ---- both ---- */
 
 /* The PDU to send. Sequence numbers are the owner's to fill in (target: StatSN, ExpCmdSN, MaxCmdSN;
  * initiator: ExpStatSN), everything else is set. */
 const struct iscsi_pdu *login_out(const struct login *l, const void **ret_data);
-/* The outcome, valid after LOGIN_DONE or LOGIN_SEND_LAST (at the initiator's LOGIN_SEND_LAST: what is
- * known so far, which is all that matters to dm_allocate_connection_resources()). */
+/* The outcome, valid after LOGIN_DONE or LOGIN_SEND_LAST (at the initiator's LOGIN_SEND_LAST: what
+ * is known so far, which is all that matters to dm_allocate_connection_resources()). */
 const struct iscsi_params *login_params(const struct login *l);
-const struct login_identity *login_identity(const struct login *l); /* target */
+const struct login_identity *login_identity(const struct login *l); /* target; initiator_name is
+								       NULL until it is known */
 uint16_t login_tsih(const struct login *l);
-unsigned login_failure(const struct login *l, const char **ret_why); /* status, and a line for the log */
+unsigned login_failure(
+	const struct login *l, const char **ret_why); /* status, and a line for the log */
 /* LOGIN_MOVED_*: the TargetAddress that came with it, or NULL. */
 const char *login_redirect(const struct login *l);
 void login_free(struct login *l); /* wipes secrets; NULL is allowed */

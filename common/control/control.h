@@ -2,11 +2,12 @@
  *
  *     request   {"verb": "login", ...}
  *     replies   {"progress": ...}   any number, then one of
- *               {"ok": true, ...}   or   {"ok": false, "status": <enum exit_status>, "error": "one line"}
+ *               {"ok": true, ...}   or   {"ok": false, "status": <enum exit_status>, "error": "one
+ * line"}
  *
- * The server side runs on a loop; the client side blocks. Lines are at most CONTROL_LINE_MAX bytes; a
- * longer or malformed one closes that client. The peer's uid (SO_PEERCRED) is checked: root and the
- * daemon's own user may do everything, others what the handler allows. */
+ * The server side runs on a loop; the client side blocks. Lines are at most CONTROL_LINE_MAX bytes;
+ * a longer or malformed one closes that client. The peer's uid (SO_PEERCRED) is checked: root and
+ * the daemon's own user may do everything, others what the handler allows. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,17 +26,19 @@ struct loop;
 struct control_server;
 struct control_request; /* one request of one client, until it is answered */
 
-/* Called on the loop for each request, which must be answered by control_reply() or control_fail(), now
- * or later. `json` is the request's; it lives until the answer. */
+/* Called on the loop for each request, which must be answered by control_reply() or control_fail(),
+ * now or later. `json` is the request's; it lives until the answer. */
 typedef void control_handler(void *owner, struct control_request *r, struct json_object *json);
 
-/* Binds `path` (mode 0660; a stale socket file of a dead daemon is replaced). -EADDRINUSE when a live
- * daemon answers there; other negative errno. */
+/* Binds `path` (mode 0660; a stale socket file of a dead daemon is replaced). -EADDRINUSE when a
+ * live daemon answers there; other negative errno. */
 int control_server_new(struct loop *l, const char *path, control_handler *handler, void *owner,
 	struct control_server **ret);
 void control_server_free(struct control_server *s); /* unlinks the socket; NULL is allowed */
-bool control_request_is_privileged(const struct control_request *r); /* root, or the daemon's user */
-/* Called if the client goes away before the answer; the request may still be answered (into nothing). */
+bool control_request_is_privileged(
+	const struct control_request *r); /* root, or the daemon's user */
+/* Called if the client goes away before the answer; the request may still be answered (into
+ * nothing). */
 void control_request_on_close(struct control_request *r, void (*closed)(void *arg), void *arg);
 /* Takes over `json` (may be NULL). Adds "ok": true. */
 void control_reply(struct control_request *r, struct json_object *json);
@@ -51,8 +54,10 @@ struct control_client;
 /* -ECONNREFUSED or -ENOENT: no daemon; -EACCES; other negative errno. */
 int control_connect(const char *path, struct control_client **ret);
 void control_disconnect(struct control_client *c); /* NULL is allowed */
-/* Sends `request` (takes it over), waits for the answer; progress lines go to `progress` (may be NULL).
- * *ret_reply is the answer's object (the caller's, json_object_put()), also when it says ok: false: the
- * function then returns its status (> 0). 0: ok. Negative errno: the daemon went away. */
+/* Sends `request` (takes it over), waits for the answer; progress lines go to `progress` (may be
+ * NULL). *ret_reply is the answer's object (the caller's, json_object_put()), also when it says ok:
+ * false: the function then returns its status (> 0). 0: ok. Negative errno: the daemon went away.
+ */
 int control_call(struct control_client *c, struct json_object *request,
-	void (*progress)(void *arg, struct json_object *json), void *arg, struct json_object **ret_reply);
+	void (*progress)(void *arg, struct json_object *json), void *arg,
+	struct json_object **ret_reply);

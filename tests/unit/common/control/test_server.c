@@ -1,0 +1,422 @@
+/* Both ends of the control socket in one process: the daemon's on a loop that runs in a thread. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/alloc.h"
+#include "common/base/bytes.h"
+#include "common/base/options.h"
+#include "common/base/sys.h"
+#include "common/control/control.h"
+#include "common/loop/loop.h"
+
+struct fixture {
+	char directory[32], path[64];
+	struct loop *loop;
+	struct control_server *server;
+	pthread_t thread;
+	struct control_request *held;
+	atomic_uint closed;
+};
+
+static void held_closed(void *arg)
+{
+	struct fixture *f = arg;
+
+	atomic_fetch_add(&f->closed, 1);
+	control_reply(f->held, NULL); /* into nothing */
+}
+
+static void handle(void *owner, struct control_request *r, struct json_object *json)
+{
+	struct fixture *f = owner;
+	struct json_object *field = NULL, *reply;
+	const char *verb;
+
+	json_object_object_get_ex(json, "verb", &field);
+	verb = field ? json_object_get_string(field) : "";
+	if (strcmp(verb, "echo") == 0) {
+		reply = json_object_new_object();
+		json_object_object_add(reply, "said", json_object_get(json));
+		json_object_object_add(reply, "privileged",
+			json_object_new_boolean(control_request_is_privileged(r)));
+		control_reply(r, reply);
+	} else if (strcmp(verb, "count") == 0) {
+		for (int i = 0; i < 3; i++)
+			control_progress(r, json_object_new_int(i));
+		control_reply(r, NULL);
+	} else if (strcmp(verb, "flood") == 0) {
+		char *text = malloc(200001);
+
+		memset(text, 'x', 200000);
+		text[200000] = '\0';
+		for (int i = 0; i < 100; i++)
+			control_progress(r, json_object_new_string(text));
+		free(text);
+		control_reply(r, NULL);
+	} else if (strcmp(verb, "huge") == 0) {
+		char *text = malloc(CONTROL_LINE_MAX + 1);
+
+		memset(text, 'x', CONTROL_LINE_MAX);
+		text[CONTROL_LINE_MAX] = '\0';
+		reply = json_object_new_object();
+		json_object_object_add(reply, "text", json_object_new_string(text));
+		free(text);
+		control_reply(r, reply);
+	} else if (strcmp(verb, "hold") == 0) {
+		f->held = r;
+		control_request_on_close(r, held_closed, f);
+	} else {
+		control_fail(r, EXIT_NOT_FOUND, "no such verb '%s'", verb);
+	}
+}
+
+static void *run(void *arg)
+{
+	loop_run(arg);
+	return NULL;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = alloc_zeroed(sizeof(*f));
+
+	*state = f;
+	snprintf(f->directory, sizeof(f->directory), "/tmp/control-XXXXXX");
+	if (!mkdtemp(f->directory))
+		return -1;
+	snprintf(f->path, sizeof(f->path), "%s/socket", f->directory);
+	f->loop = loop_new(NULL);
+	if (control_server_new(f->loop, f->path, handle, f, &f->server) < 0)
+		return -1;
+	return pthread_create(&f->thread, NULL, run, f->loop);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char lock[80];
+
+	loop_stop(f->loop);
+	pthread_join(f->thread, NULL);
+	control_server_free(f->server);
+	loop_free(f->loop);
+	snprintf(lock, sizeof(lock), "%s.lock", f->path);
+	unlink(lock);
+	/* Fails if the socket is still there. */
+	if (rmdir(f->directory) < 0)
+		return -1;
+	alloc_free(f);
+	return alloc_live() == 0 ? 0 : -1;
+}
+
+static struct json_object *request(const char *verb)
+{
+	struct json_object *json = json_object_new_object();
+
+	json_object_object_add(json, "verb", json_object_new_string(verb));
+	return json;
+}
+
+static struct control_client *client_of(struct fixture *f)
+{
+	struct control_client *c = NULL;
+
+	assert_int_equal(0, control_connect(f->path, &c));
+	return c;
+}
+
+static void request_is_answered(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply, *field;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(0, control_call(c, request("echo"), NULL, NULL, &reply));
+		assert_true(json_object_object_get_ex(reply, "said", &field));
+		assert_string_equal(
+			"{\"verb\":\"echo\"}", json_object_to_json_string_ext(field, 0));
+		assert_true(json_object_object_get_ex(reply, "privileged", &field));
+		assert_true(json_object_get_boolean(field));
+		json_object_put(reply);
+	}
+	control_disconnect(c);
+}
+
+static void failure_brings_status_and_line(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply, *field;
+
+	assert_int_equal(EXIT_NOT_FOUND, control_call(c, request("fly"), NULL, NULL, &reply));
+	assert_true(json_object_object_get_ex(reply, "error", &field));
+	assert_string_equal("no such verb 'fly'", json_object_get_string(field));
+	json_object_put(reply);
+	control_disconnect(c);
+}
+
+static void sum_up(void *arg, struct json_object *json)
+{
+	*(int *)arg = *(int *)arg * 10 + json_object_get_int(json) + 1;
+}
+
+static void progress_comes_before_the_answer_in_order(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply;
+	int sum = 0;
+
+	assert_int_equal(0, control_call(c, request("count"), sum_up, &sum, &reply));
+	assert_int_equal(123, sum);
+	json_object_put(reply);
+	control_disconnect(c);
+}
+
+static void answer_longer_than_a_line_becomes_a_failure(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply;
+
+	assert_int_equal(EXIT_FAILED, control_call(c, request("huge"), NULL, NULL, &reply));
+	json_object_put(reply);
+	control_disconnect(c);
+}
+
+static int raw_client(struct fixture *f, const char *text)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", f->path);
+	assert_int_equal(0, connect(fd, (struct sockaddr *)&a, sizeof(a)));
+	assert_int_equal((ssize_t)strlen(text), write(fd, text, strlen(text)));
+	return fd;
+}
+
+/* Reads to the end of the stream; the number of lines. */
+static int raw_lines(int fd)
+{
+	char bytes[4096];
+	ssize_t n;
+	int lines = 0;
+
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			lines += bytes[i] == '\n';
+	close(fd);
+	return lines;
+}
+
+static void requests_sent_together_are_answered_one_by_one(void **state)
+{
+	int fd = raw_client(
+		*state, "{\"verb\":\"count\"}\n{\"verb\":\"echo\"}\n{\"verb\":\"count\"}\n");
+
+	shutdown(fd, SHUT_WR);
+	assert_int_equal(9, raw_lines(fd));
+}
+
+static void malformed_line_closes_the_client(void **state)
+{
+	static const char *const texts[] = {"hello\n", "[1]\n", "{\"verb\":\n", "{} {}\n", "\n",
+		"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+		"]]]]]]}"
+		"\n"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_int_equal(0, raw_lines(raw_client(*state, texts[i])));
+	request_is_answered(state);
+}
+
+static void endless_line_closes_the_client(void **state)
+{
+	int fd = raw_client(*state, "{\"verb\":\"");
+	char bytes[4096];
+	size_t sent = 0;
+
+	memset(bytes, 'x', sizeof(bytes));
+	while (send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
+		sent += sizeof(bytes);
+	assert_in_range(sent, CONTROL_LINE_MAX / 2, 3 * CONTROL_LINE_MAX);
+	close(fd);
+}
+
+static void client_that_reads_nothing_is_dropped(void **state)
+{
+	int fd = raw_client(*state, "{\"verb\":\"flood\"}\n");
+
+	usleep(50000);
+	assert_in_range(raw_lines(fd), 0, 99);
+	request_is_answered(state);
+}
+
+static void request_of_a_client_that_went_away_may_still_be_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	close(raw_client(f, "{\"verb\":\"hold\"}\n"));
+	for (int i = 0; i < 1000 && !atomic_load(&f->closed); i++)
+		usleep(1000);
+	assert_int_equal(1, atomic_load(&f->closed));
+}
+
+static void more_clients_than_allowed_are_turned_away(void **state)
+{
+	struct fixture *f = *state;
+	int fds[CONTROL_CLIENTS_MAX];
+	char byte;
+
+	for (int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+		fds[i] = raw_client(f, "{\"verb\":\"count\"}\n");
+		assert_int_equal(1, read(fds[i], &byte, 1));
+	}
+	byte = 'x';
+	assert_true(read(raw_client(f, ""), &byte, 1) <= 0);
+	for (int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		close(fds[i]);
+	usleep(10000);
+	request_is_answered(state);
+}
+
+static void second_daemon_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct loop *l = loop_new(NULL);
+	struct control_server *s = NULL;
+
+	assert_int_equal(-EADDRINUSE, control_server_new(l, f->path, handle, f, &s));
+	loop_free(l);
+	request_is_answered(state);
+}
+
+static void socket_is_not_for_everybody(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+
+	assert_int_equal(0, stat(f->path, &st));
+	assert_int_equal(0660, st.st_mode & 0777);
+}
+
+static void stale_socket_is_replaced_but_nothing_else(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct loop *l = loop_new(NULL);
+	struct control_server *s = NULL;
+	char lock[sizeof(a.sun_path) + 8];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/other", f->directory);
+	snprintf(lock, sizeof(lock), "%s.lock", a.sun_path);
+	assert_int_equal(0, bind(fd, (struct sockaddr *)&a, sizeof(a)));
+	assert_int_equal(0, listen(fd, 1));
+	assert_int_equal(-EADDRINUSE, control_server_new(l, a.sun_path, handle, f, &s));
+	close(fd);
+	assert_int_equal(0, control_server_new(l, a.sun_path, handle, f, &s));
+	control_server_free(s);
+	assert_int_equal(-1, access(a.sun_path, F_OK));
+	fd = open(a.sun_path, O_CREAT | O_RDWR, 0600);
+	close(fd);
+	s = NULL;
+	assert_int_equal(-ENOTSOCK, control_server_new(l, a.sun_path, handle, f, &s));
+	assert_int_equal(0, unlink(a.sun_path));
+	unlink(lock);
+	loop_free(l);
+}
+
+static void any_failed_call_leaves_no_half_open_server(void **state)
+{
+	struct fixture *f = *state;
+	char path[128], lock[160];
+	struct loop *l = loop_new(NULL);
+	struct control_server *s = NULL;
+
+	/* The thread's loop sleeps: the calls that fail are ours. */
+	snprintf(path, sizeof(path), "%s/third", f->directory);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	for (unsigned long n = 1;; n++) {
+		int rc;
+
+		sys_fail_nth(n, EIO);
+		rc = control_server_new(l, path, handle, f, &s);
+		if (!sys_fail_happened()) {
+			sys_fail_nth(0, 0);
+			assert_int_equal(0, rc);
+			break;
+		}
+		assert_int_equal(-EIO, rc);
+		assert_int_equal(-1, access(path, F_OK));
+	}
+	control_server_free(s);
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, control_server_new(l, path, handle, f, &s));
+	unlink(lock);
+	loop_free(l);
+}
+
+static void client_without_daemon_is_told(void **state)
+{
+	struct control_client *c = NULL;
+	char path[200];
+
+	(void)state;
+	assert_int_equal(-ENOENT, control_connect("/tmp/no-such-socket", &c));
+	memset(path, 'x', sizeof(path));
+	path[199] = '\0';
+	assert_int_equal(-ENAMETOOLONG, control_connect(path, &c));
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, control_connect("/tmp/no-such-socket", &c));
+	control_disconnect(NULL);
+}
+
+static void daemon_that_goes_away_is_told_from_an_answer(void **state)
+{
+	struct fixture *f = *state;
+	struct control_client *c = client_of(f);
+	struct json_object *reply = NULL;
+
+	sys_fail_nth(
+		3, ECONNRESET); /* our two sends pass; then the client's or the server's recv */
+	assert_true(control_call(c, request("echo"), NULL, NULL, &reply) < 0);
+	assert_null(reply);
+	control_disconnect(c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(request_is_answered),
+		TEST(failure_brings_status_and_line),
+		TEST(progress_comes_before_the_answer_in_order),
+		TEST(answer_longer_than_a_line_becomes_a_failure),
+		TEST(requests_sent_together_are_answered_one_by_one),
+		TEST(malformed_line_closes_the_client),
+		TEST(endless_line_closes_the_client),
+		TEST(client_that_reads_nothing_is_dropped),
+		TEST(request_of_a_client_that_went_away_may_still_be_answered),
+		TEST(more_clients_than_allowed_are_turned_away),
+		TEST(second_daemon_is_refused),
+		TEST(socket_is_not_for_everybody),
+		TEST(stale_socket_is_replaced_but_nothing_else),
+		TEST(any_failed_call_leaves_no_half_open_server),
+		cmocka_unit_test(client_without_daemon_is_told),
+		TEST(daemon_that_goes_away_is_told_from_an_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,11 +17,11 @@ enum softiwarp_crc {
 
 struct softiwarp_config {
 	enum softiwarp_crc crc;
-	/* Largest ULPDU that is sent (bytes, 128..65535); 0: 65535 & ~7. "mss": 1 keeps each FPDU within
-	 * the TCP segment size, for hardware peers. */
+	/* Largest ULPDU that is sent (bytes, 128..65535); 0: 65535 & ~7. "mss": 1 keeps each FPDU
+	 * within the TCP segment size, for hardware peers. */
 	uint32_t max_ulpdu;
 	bool ulpdu_by_mss;
-	uint64_t mpa_timeout_ns; /* for the request or the reply; 0: 5 s */
+	uint64_t mpa_timeout_ns;	/* for the request or the reply; 0: 5 s */
 	const char *congestion_control; /* TCP_CONGESTION, or NULL */
 };
 

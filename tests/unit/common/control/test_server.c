@@ -28,7 +28,7 @@ struct fixture {
 	struct control_server *server;
 	pthread_t thread;
 	struct control_request *held;
-	atomic_uint closed;
+	atomic_uint closed, flooded;
 };
 
 static void held_closed(void *arg)
@@ -66,6 +66,7 @@ static void handle(void *owner, struct control_request *r, struct json_object *j
 			control_progress(r, json_object_new_string(text));
 		free(text);
 		control_reply(r, NULL);
+		atomic_store(&f->flooded, 1);
 	} else if (strcmp(verb, "huge") == 0) {
 		char *text = malloc(CONTROL_LINE_MAX + 1);
 
@@ -255,9 +256,11 @@ static void endless_line_closes_the_client(void **state)
 
 static void client_that_reads_nothing_is_dropped(void **state)
 {
-	int fd = raw_client(*state, "{\"verb\":\"flood\"}\n");
+	struct fixture *f = *state;
+	int fd = raw_client(f, "{\"verb\":\"flood\"}\n");
 
-	usleep(50000);
+	while (!atomic_load(&f->flooded))
+		usleep(1000);
 	assert_in_range(raw_lines(fd), 0, 99);
 	request_is_answered(state);
 }

@@ -5,7 +5,8 @@
  * A provider, and all that comes from it, belongs to one loop. Posting queues; rdma_flush() (or the
  * end of the loop's turn) lets all that was posted leave at once. Every work request completes
  * through its own `done`, always from the loop, in the order of posting per direction; when the
- * connection fails or is closed, every outstanding one completes with -ECANCELED before `closed`. */
+ * connection fails or is closed, every outstanding one completes with -ECANCELED before `closed`.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -18,14 +19,15 @@ struct address;
 struct rdma_provider;
 struct rdma_conn;
 
-#define RDMA_PRIVATE_DATA_MAX 56 /* what InfiniBand's CM leaves to a user of RDMA_PS_TCP in a REQ */
-#define RDMA_MAX_SGE 2 /* a header, and data that follows it */
+#define RDMA_PRIVATE_DATA_MAX 56 /* what InfiniBand's CM leaves to a user of RDMA_PS_TCP in a REQ  \
+				  */
+#define RDMA_MAX_SGE 2		 /* a header, and data that follows it */
 
 /* ---- memory ---- */
 
 enum rdma_access {
-	RDMA_LOCAL = 0, /* as source and sink of this end's own requests */
-	RDMA_REMOTE_READ = 1, /* the peer may read it (RDMA Read) */
+	RDMA_LOCAL = 0,	       /* as source and sink of this end's own requests */
+	RDMA_REMOTE_READ = 1,  /* the peer may read it (RDMA Read) */
 	RDMA_REMOTE_WRITE = 2, /* the peer may write it (RDMA Write) */
 };
 
@@ -55,8 +57,8 @@ struct rdma_work {
 struct rdma_receive {
 	struct rdma_work work;
 	struct rdma_sge sge; /* where one Send is put */
-	uint32_t length; /* set before done(): bytes received */
-	bool invalidated; /* set before done(): the Send also invalidated `invalidated_stag` */
+	uint32_t length;     /* set before done(): bytes received */
+	bool invalidated;    /* set before done(): the Send also invalidated `invalidated_stag` */
 	uint32_t invalidated_stag;
 };
 
@@ -84,7 +86,7 @@ struct rdma_transfer { /* RDMA Write or RDMA Read */
 enum rdma_conn_event {
 	RDMA_ESTABLISHED, /* active: the peer accepted; private data is the peer's.
 			     passive: the peer's end is up. A receive may be done before this. */
-	RDMA_REJECTED, /* active; private data may be there. `closed` follows */
+	RDMA_REJECTED,	  /* active; private data may be there. `closed` follows */
 };
 
 struct rdma_private_data {
@@ -95,14 +97,15 @@ struct rdma_private_data {
 struct rdma_conn_upcalls {
 	void (*event)(void *owner, enum rdma_conn_event event, const struct rdma_private_data *pd);
 	/* The last call: the connection is over, every request has been completed, the conn is gone
-	 * once this returns. 0: closed in order; negative errno otherwise, with a reason for a log. */
+	 * once this returns. 0: closed in order; negative errno otherwise, with a reason for a log.
+	 */
 	void (*closed)(void *owner, int error, const char *reason);
 };
 
 struct rdma_conn_limits {
 	uint32_t send_depth, receive_depth; /* requests that may be posted at a time */
 	uint32_t reads_out; /* ORD: RDMA Reads we want to have outstanding; more are queued */
-	uint32_t reads_in; /* IRD: those we serve for the peer */
+	uint32_t reads_in;  /* IRD: those we serve for the peer */
 };
 
 struct rdma_acceptor {
@@ -122,14 +125,15 @@ struct rdma_conn_info {
 
 struct rdma_ops {
 	const char *name;
-	int (*register_region)(struct rdma_provider *p, void *address, size_t length,
-		struct rdma_region **ret);
+	int (*register_region)(
+		struct rdma_provider *p, void *address, size_t length, struct rdma_region **ret);
 	void (*unregister_region)(struct rdma_provider *p, struct rdma_region *r);
 	int (*connect)(struct rdma_provider *p, const struct address *to, uint64_t timeout_ns,
 		const struct rdma_conn_limits *limits, const struct rdma_private_data *pd,
 		const struct rdma_conn_upcalls *up, void *owner, struct rdma_conn **ret);
 	int (*accept)(struct rdma_conn *c, const struct rdma_conn_limits *limits,
-		const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up, void *owner);
+		const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up,
+		void *owner);
 	void (*reject)(struct rdma_conn *c, const struct rdma_private_data *pd);
 	void (*disconnect)(struct rdma_conn *c, bool graceful);
 	int (*post_receive)(struct rdma_conn *c, struct rdma_receive *r);
@@ -170,20 +174,22 @@ static inline void rdma_unregister(struct rdma_provider *p, struct rdma_region *
 /* Begins a connection; `event` or `closed` follows (-ETIMEDOUT after timeout_ns). Receives may be
  * posted at once. Immediate error: negative errno, and nothing follows. */
 static inline int rdma_connect(struct rdma_provider *p, const struct address *to,
-	uint64_t timeout_ns, const struct rdma_conn_limits *limits, const struct rdma_private_data *pd,
-	const struct rdma_conn_upcalls *up, void *owner, struct rdma_conn **ret)
+	uint64_t timeout_ns, const struct rdma_conn_limits *limits,
+	const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up, void *owner,
+	struct rdma_conn **ret)
 {
 	return p->ops->connect(p, to, timeout_ns, limits, pd, up, owner, ret);
 }
 
-/* Receives may be posted before this. */
+/* Receives may be posted before this. On failure the connection is still to be rejected. */
 static inline int rdma_accept(struct rdma_conn *c, const struct rdma_conn_limits *limits,
 	const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up, void *owner)
 {
 	return c->ops->accept(c, limits, pd, up, owner);
 }
 
-/* Refuses a requested connection, which is gone afterwards. */
+/* Refuses a requested connection, which is gone afterwards; also after rdma_accept() has failed.
+ * Receives that were posted are forgotten, not completed: their owner may free them at once. */
 static inline void rdma_reject(struct rdma_conn *c, const struct rdma_private_data *pd)
 {
 	c->ops->reject(c, pd);
@@ -221,17 +227,17 @@ static inline void rdma_flush(struct rdma_conn *c)
 	c->ops->flush(c);
 }
 
-/* Lets the peer of this connection, and nobody else, reach `length` bytes at `data` (inside `region`)
- * with `access`, through *ret_stag and *ret_address, until rdma_revoke() or until the peer's Send with
- * Invalidate. -ENOSPC when the table is full. */
+/* Lets the peer of this connection, and nobody else, reach `length` bytes at `data` (inside
+ * `region`) with `access`, through *ret_stag and *ret_address, until rdma_revoke() or until the
+ * peer's Send with Invalidate. -ENOSPC when the table is full. */
 static inline int rdma_expose(struct rdma_conn *c, struct rdma_region *region, void *data,
 	uint32_t length, unsigned access, uint32_t *ret_stag, uint64_t *ret_address)
 {
 	return c->ops->expose(c, region, data, length, access, ret_stag, ret_address);
 }
 
-/* Harmless for a tag that was invalidated already. After it returns the peer can reach nothing; what
- * software iWARP was about to read for the peer is cut off with a Terminate. */
+/* Harmless for a tag that was invalidated already. After it returns the peer can reach nothing;
+ * what software iWARP was about to read for the peer is cut off with a Terminate. */
 static inline void rdma_revoke(struct rdma_conn *c, uint32_t stag)
 {
 	c->ops->revoke(c, stag);

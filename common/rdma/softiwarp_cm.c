@@ -335,6 +335,7 @@ void softiwarp_reject(struct rdma_conn *base, const struct rdma_private_data *pd
 		.reject = true};
 
 	c->undecided = false;
+	list_init(&c->receives); /* rdma.h: forgotten, not completed */
 	if (c->state != SOFTIWARP_OVER && !frame_make(c, &reply, pd))
 		frame_send(c);
 	softiwarp_conn_over(c, -ECONNREFUSED, "rejected");

@@ -121,7 +121,7 @@ struct config {
 	uint64_t login_timeout_ns, ping_interval_ns, ping_timeout_ns, drain_timeout_ns;
 
 	int header_digest, data_digest; /* enum config_digest */
-	bool immediate_data, initial_r2t;
+	bool immediate_data;
 	uint64_t max_burst, first_burst;
 	uint64_t max_receive;  /* MaxRecvDataSegmentLength on TCP */
 	uint64_t iser_receive; /* TargetRecvDataSegmentLength */

@@ -224,8 +224,6 @@ static const struct config_row root_rows[] = {
 		.help = "TCP: CRC32c of data"},
 	{"immediate_data", CONFIG_BOOL, AT(config, immediate_data), "true",
 		.help = "let small writes travel with their command"},
-	{"initial_r2t", CONFIG_BOOL, AT(config, initial_r2t), "true",
-		.help = "false: let initiators send the first burst unasked"},
 	{"max_burst", CONFIG_SIZE, AT(config, max_burst), "16776192", .min = 512, .max = 16777215,
 		.help = "MaxBurstLength"},
 	{"first_burst", CONFIG_SIZE, AT(config, first_burst), "256K", .min = 512, .max = 16777215,

@@ -1,6 +1,6 @@
-/* A session of the target: an I_T nexus (RFC 7143 section 4.3), with one connection (MaxConnections is
- * 1). It puts commands in CmdSN order, owns StatSN's numbering, and answers everything that is not a
- * SCSI command. It belongs to its worker's loop. */
+/* A session of the target: an I_T nexus (RFC 7143 section 4.3), with one connection (MaxConnections
+ * is 1). It puts commands in CmdSN order, owns StatSN's numbering, and answers everything that is
+ * not a SCSI command. It belongs to its worker's loop. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,14 +22,15 @@ struct worker *tgt_session_worker(const struct tgt_session *s);
 struct worker_mover *tgt_session_mover(const struct tgt_session *s);
 struct tgt_target *tgt_session_target(const struct tgt_session *s);
 const char *tgt_session_initiator_port(const struct tgt_session *s); /* "<name>,i,0x<isid>" */
-/* The LUNs that this session may see, ascending, for REPORT LUNS; returns how many there are in all and
- * writes at most `max`. */
+/* The LUNs that this session may see, ascending, for REPORT LUNS; returns how many there are in all
+ * and writes at most `max`. */
 size_t tgt_session_luns(const struct tgt_session *s, uint16_t *luns, size_t max);
 /* The nexus of a LUN, or NULL. */
 struct nexus *tgt_session_nexus(struct tgt_session *s, uint16_t lun);
 struct list *tgt_session_commands(struct tgt_session *s); /* struct command.session_link */
-/* The command is over: sends the SCSI Response (status, sense, residual from cmd) behind the data that
- * was put, and opens the command window by one. Called once per command, not for aborted ones. */
+/* The command is over: sends the SCSI Response (status, sense, residual from cmd) behind the data
+ * that was put, and opens the command window by one. Called once per command, not for aborted ones.
+ */
 void tgt_session_respond(struct tgt_session *s, struct command *cmd);
 /* An aborted command has given everything back; the window opens by one, no response is sent. */
 void tgt_session_command_aborted(struct tgt_session *s, struct command *cmd);

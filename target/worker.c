@@ -17,6 +17,7 @@ struct worker_channel {
 	struct tgt_lun *lun; /* held */
 	struct backend_channel *channel;
 	unsigned users;
+	struct dm_region *regions[WORKER_MOVERS_MAX]; /* of the backend's memory, by mover */
 };
 
 static void settle(struct loop_call *call)
@@ -101,6 +102,8 @@ int worker_add_mover(struct worker *w, struct dm_mover *mover, struct worker_mov
 
 static void channel_close(struct worker *w, struct worker_channel *c)
 {
+	for (unsigned i = 0; i < w->mover_count; i++)
+		dm_unregister_region(w->movers[i].mover, c->regions[i]);
 	list_remove(&c->link);
 	c->lun->channels[w->index] = NULL;
 	backend_close_channel(c->channel);
@@ -121,6 +124,22 @@ static void register_arena(struct worker *w, struct backend_channel *channel)
 			-err);
 }
 
+static void register_memory(struct worker *w, struct worker_channel *c, struct backend *b)
+{
+	size_t length;
+	void *memory = b->ops->memory ? b->ops->memory(b, &length) : NULL;
+
+	for (unsigned i = 0; memory && i < w->mover_count; i++)
+		if (dm_register_region(w->movers[i].mover, memory, length, &c->regions[i]) < 0)
+			log_warning("worker", "the memory of a LUN cannot be registered: "
+					      "its data is copied");
+}
+
+struct dm_region *worker_channel_region(struct worker_mover *m, struct tgt_lun *lun)
+{
+	return lun->channels[m->worker->index]->regions[m - m->worker->movers];
+}
+
 static int channel_open(struct worker *w, struct tgt_lun *lun, struct worker_channel **ret)
 {
 	struct worker_channel *c = alloc_zeroed(sizeof(*c));
@@ -134,6 +153,7 @@ static int channel_open(struct worker *w, struct tgt_lun *lun, struct worker_cha
 		return err;
 	}
 	register_arena(w, c->channel);
+	register_memory(w, c, lun->device->backend);
 	c->lun = tgt_lun_hold(lun);
 	lun->channels[w->index] = c;
 	list_append(&w->channels, &c->link);

@@ -71,6 +71,9 @@ void worker_sweep_channels(struct worker *w);
 /* The worker's channel to a logical unit, opened by its first user; negative errno. */
 int worker_channel_get(struct worker *w, struct tgt_lun *lun, struct backend_channel **ret);
 void worker_channel_put(struct worker *w, struct tgt_lun *lun);
+/* The backend's own memory as the mover knows it, so that data goes straight from and to it; NULL
+ * where it has none, or could not be registered. The caller uses the channel. */
+struct dm_region *worker_channel_region(struct worker_mover *m, struct tgt_lun *lun);
 
 /* ---- arena.c: buffers of three sizes out of one registered range ---- */
 

@@ -52,11 +52,12 @@ const struct key_row key_table[KEY_COUNT] = {
 	[KEY_CHAP_N] = {"CHAP_N", SECURITY(0)},
 	[KEY_CHAP_R] = {"CHAP_R", SECURITY(ISCSI_LARGE_VALUE_MAX)},
 	/* 13.6, 13.8, 13.9 */
-	[KEY_TARGET_ALIAS] = {"TargetAlias", IDENTITY(KEY_BY_TARGET, 0)},
+	[KEY_TARGET_ALIAS] = {"TargetAlias", IDENTITY(KEY_BY_TARGET, 0, .flags = KEY_REPEATABLE)},
 	/* A redirection may list several portals. */
 	[KEY_TARGET_ADDRESS] = {"TargetAddress",
 		IDENTITY(KEY_BY_TARGET, 0, .flags = KEY_REPEATABLE)},
-	[KEY_TARGET_PORTAL_GROUP_TAG] = {"TargetPortalGroupTag", IDENTITY(KEY_BY_TARGET, 0)},
+	[KEY_TARGET_PORTAL_GROUP_TAG] = {"TargetPortalGroupTag",
+		IDENTITY(KEY_BY_TARGET, 0, .flags = KEY_REPEATABLE)},
 	/* 13.3: text.c of the target reads it */
 	[KEY_SEND_TARGETS] = {"SendTargets", .type = KEY_TEXT, .result = KEY_OWN,
 		.owner = KEY_OF_SESSION, .stages = KEY_IN_FULL_FEATURE, .senders = KEY_BY_INITIATOR,

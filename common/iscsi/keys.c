@@ -88,10 +88,12 @@ int keys_number(const char *text, uint32_t *ret)
 int keys_list_next(const char *list, size_t *offset, char *ret, size_t size)
 {
 	const char *entry = list + *offset;
-	size_t length = strcspn(entry, ",");
+	size_t length;
 
+	/* The step behind the last entry went over its NUL: nothing is to be read there. */
 	if (*offset && entry[-1] == '\0')
 		return 0;
+	length = strcspn(entry, ",");
 	if (length == 0 || length >= size)
 		return -EPROTO;
 	memcpy(ret, entry, length);

@@ -95,6 +95,8 @@ static unsigned check_request(struct login *l, const struct iscsi_pdu *pdu)
 	if (pdu->opcode != ISCSI_LOGIN_REQUEST)
 		return login_wrong(l, LOGIN_INVALID_DURING_LOGIN,
 			"something else than a Login Request before the login was over");
+	if (!l->started)
+		l->isid = pdu->login.isid;
 	if (++l->pdus > LOGIN_PDUS_MAX)
 		return login_wrong(l, LOGIN_INITIATOR_ERROR, "the login takes too many PDUs");
 	if (!stages_valid(pdu))

@@ -1,0 +1,42 @@
+/* Configuration of the memory and null stores; called by their constructors. */
+#include "target/backend/ram.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static uint32_t ram_block_size(const struct memory_config *config)
+{
+	return config->block_size ? config->block_size : 512;
+}
+
+int ram_config_check(
+	const struct memory_config *config, const char *store, char *why, size_t why_size)
+{
+	uint32_t block = ram_block_size(config);
+
+	if (block != 512 && block != 4096) {
+		snprintf(why, why_size, "%s: a block size of %u is not possible; 512 or 4096 is",
+			store, block);
+		return -EINVAL;
+	}
+	/* Offsets are off_t elsewhere, and rounding up must not overflow. */
+	if (config->size == 0 || config->size % block || config->size > INT64_MAX / 2) {
+		snprintf(why, why_size,
+			"%s: a size of %llu bytes is not possible; give a multiple of %u, as in 1G",
+			store, (unsigned long long)config->size, block);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void ram_info_set(struct backend_info *info, const struct memory_config *config)
+{
+	*info = (struct backend_info){
+		.size = config->size,
+		.block_size = ram_block_size(config),
+		.physical_block_size = 4096,
+		.discard_granularity = 4096,
+		.readonly = config->readonly,
+		.thin = true,
+	};
+}

@@ -137,6 +137,8 @@ void config_check_chap(struct config_reader *r, void *section, yaml_node_t *mapp
 
 /* ---- logical units ---- */
 
+#define FAULTS_MAX 16 /* struct fault_config's */
+
 static bool holds_size(const struct config_lun *l)
 {
 	return l->size % (l->block_size ? l->block_size : 512) == 0;
@@ -169,6 +171,8 @@ void config_check_lun(struct config_reader *r, void *section, yaml_node_t *mappi
 		check_file(r, l, mapping);
 	else
 		check_memory(r, l, mapping);
+	if (l->faults.count > FAULTS_MAX)
+		config_complain(r, mapping, "fault", "more than %d rules", FAULTS_MAX);
 	if (l->block_size && l->block_size != 512 && l->block_size != 4096)
 		config_complain(r, mapping, "block_size", "512 or 4096 would be right");
 	else if (!holds_size(l))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/alloc.h"
+#include "common/base/bytes.h"
 #include "target/config_schema.h"
 
 #define HELP_SIZE_MAX 32768 /* the whole text; a row is two lines at most */

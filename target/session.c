@@ -326,10 +326,19 @@ void tgt_session_detach(struct tgt_session *s)
 	s->conn = NULL;
 }
 
+static void add_counters(struct tgt_session_counters *sum, const struct tgt_session_counters *c)
+{
+	sum->commands += c->commands;
+	sum->errors += c->errors;
+	sum->read_bytes += c->read_bytes;
+	sum->written_bytes += c->written_bytes;
+}
+
 static void session_free(struct tgt_session *s)
 {
 	struct worker *w = s->worker;
 
+	add_counters(&w->counters, &s->counters);
 	loop_call_cancel(&s->settle);
 	tgt_text_reset(s);
 	tgt_target_release(s->target);

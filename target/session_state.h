@@ -90,10 +90,6 @@ struct tgt_text {
 	size_t out_length, out_sent;
 };
 
-struct tgt_session_counters {
-	uint64_t commands, read_bytes, written_bytes, errors;
-};
-
 struct tgt_session {
 	struct list worker_link; /* worker->sessions */
 	struct worker *worker;

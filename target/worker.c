@@ -3,6 +3,7 @@
 #include "target/worker.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
@@ -194,4 +195,67 @@ void worker_close_channels(struct worker *w)
 	struct worker_channel *c, *next;
 
 	list_for_each_safe(c, next, &w->channels, link) channel_close(w, c);
+}
+
+/* ---- the last flush ---- */
+
+struct flush {
+	struct worker *worker;
+	void (*done)(struct worker *w);
+	size_t left;
+	struct flush_one {
+		struct backend_request request;
+		struct flush *all;
+		const struct tgt_lun *lun;
+	} one[];
+};
+
+static void flush_done(struct backend_request *r, int status)
+{
+	struct flush_one *one = container_of(r, struct flush_one, request);
+	struct flush *f = one->all;
+
+	if (status < 0)
+		log_error("worker", "the last flush of LUN %u failed: %s", one->lun->number,
+			strerror(-status));
+	if (--f->left)
+		return;
+	f->done(f->worker);
+	alloc_free(f);
+}
+
+static size_t channel_count(const struct worker *w)
+{
+	const struct worker_channel *c;
+	size_t count = 0;
+
+	list_for_each(c, &w->channels, link) count++;
+	return count;
+}
+
+int worker_flush_channels(struct worker *w, void (*done)(struct worker *w))
+{
+	size_t count = channel_count(w);
+	struct flush *f = alloc_zeroed(sizeof(*f) + count * sizeof(struct flush_one));
+	struct worker_channel *c;
+
+	if (!f)
+		return -ENOMEM;
+	f->worker = w;
+	f->done = done;
+	list_for_each(c, &w->channels, link)
+	{
+		struct flush_one *one = &f->one[f->left++];
+
+		one->all = f;
+		one->lun = c->lun;
+		one->request.operation = BACKEND_FLUSH;
+		one->request.done = flush_done;
+		backend_submit(c->channel, &one->request);
+	}
+	if (!count) {
+		done(w);
+		alloc_free(f);
+	}
+	return 0;
 }

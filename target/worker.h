@@ -29,6 +29,10 @@ struct worker_config {
 	size_t arena_size; /* bytes; 0: 64 MiB */
 };
 
+struct tgt_session_counters {
+	uint64_t commands, read_bytes, written_bytes, errors;
+};
+
 struct worker_mover {
 	struct worker *worker;
 	struct dm_mover *mover;
@@ -47,6 +51,8 @@ struct worker {
 	struct list conns;    /* struct tgt_conn.worker_link */
 	struct list channels; /* open ones, struct worker_channel.link */
 	struct target_set *targets;
+	struct tgt_session_counters counters; /* of the sessions that are gone */
+	void *platform;			      /* the daemon's own: what it made the movers from */
 	/* While the daemon stops: called when the last connection and session are gone. */
 	void (*idle)(struct worker *w);
 	struct loop_call settle;
@@ -65,6 +71,9 @@ int worker_add_mover(struct worker *w, struct dm_mover *mover, struct worker_mov
 void worker_settle(struct worker *w);
 /* Closes every channel; no session is left. On the worker's loop. */
 void worker_close_channels(struct worker *w);
+/* Flushes the backend of every channel, then calls `done`. No session is left. -ENOMEM: nothing was
+ * done. On the worker's loop. */
+int worker_flush_channels(struct worker *w, void (*done)(struct worker *w));
 /* Closes the channels that nobody uses, of LUNs that a reload has removed. */
 void worker_sweep_channels(struct worker *w);
 

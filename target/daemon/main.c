@@ -1,0 +1,164 @@
+/* isertd: the target daemon. Reads the command line and the configuration, starts everything or
+ * nothing, turns its loop until it is told to stop, and ends. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifdef HAVE_SYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "target/daemon/daemon.h"
+
+static void notify(const char *state)
+{
+#ifdef HAVE_SYSTEMD
+	sd_notify(0, state);
+#else
+	(void)state;
+#endif
+}
+
+static void on_signal(void *arg, int number)
+{
+	struct daemon *d = arg;
+	struct config_report report = {0};
+
+	if (number == SIGHUP) {
+		notify("RELOADING=1");
+		daemon_reload(d, &report);
+		config_report_free(&report);
+		notify("READY=1");
+	} else {
+		notify("STOPPING=1");
+		daemon_stop(d);
+	}
+}
+
+/* A session takes one descriptor, a LUN a few per loop. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int load(struct daemon *d)
+{
+	struct config_report report = {0};
+	int err = quick_wanted(&d->options) ? quick_config(&d->options, &report, &d->config)
+					    : config_load(d->options.config, &report, &d->config);
+
+	daemon_print_report(&report);
+	if (err < 0 && !report.errors)
+		fprintf(stderr, "isertd: cannot read the configuration: %s\n", strerror(-err));
+	config_report_free(&report);
+	return err < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+static size_t count_luns(const struct config *c)
+{
+	size_t luns = 0;
+
+	for (size_t i = 0; i < c->targets.count; i++)
+		luns += config_item(c->targets, struct config_target, i).luns.count;
+	return luns;
+}
+
+/* --check: the images too, which a start would open. */
+static int check(struct daemon *d)
+{
+	struct config_report report = {0};
+	struct target_set *set;
+	int err = target_set_new(d->config, 1, store_open, &report, &set);
+
+	daemon_print_report(&report);
+	config_report_free(&report);
+	if (err < 0)
+		return EXIT_USAGE;
+	target_set_free(set);
+	printf("%s: no mistake found: targets %zu, LUNs %zu\n", d->config->file,
+		d->config->targets.count, count_luns(d->config));
+	return EXIT_OK;
+}
+
+static void set_log_level(const struct daemon *d)
+{
+	int level = d->options.log_level < 0 ? d->config->log_level : d->options.log_level;
+
+	log_set_level((enum log_level)level);
+}
+
+static int run(struct daemon *d)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, 0};
+	int status;
+
+	raise_descriptors();
+	d->loop = loop_new(NULL);
+	if (!d->loop || loop_signals(d->loop, signals, on_signal, d) < 0) {
+		fprintf(stderr, "isertd: cannot make its loop: %s\n", strerror(errno));
+		return EXIT_FAILED;
+	}
+	status = daemon_start(d);
+	if (status != EXIT_OK)
+		return status;
+	notify("READY=1");
+	loop_run(d->loop);
+	if (!d->drained) {
+		/* A backend still has requests: nothing that they point to may be freed. */
+		fflush(NULL);
+		_exit(EXIT_FAILED);
+	}
+	log_info("stop", "all is flushed and closed");
+	return EXIT_OK;
+}
+
+static int print_keys(void)
+{
+	struct config_text text;
+
+	if (config_help(&text) < 0)
+		return EXIT_FAILED;
+	fwrite(text.text, 1, text.length, stdout);
+	alloc_free(text.text);
+	return EXIT_OK;
+}
+
+static int serve(struct daemon *d)
+{
+	int status = load(d);
+
+	if (status == EXIT_OK) {
+		set_log_level(d);
+		status = d->options.check ? check(d) : run(d);
+	}
+	daemon_free(d);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = {0};
+
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	if (daemon_options_parse(&d.options, argc, argv) < 0)
+		return EXIT_USAGE;
+	if (d.options.help)
+		daemon_options_help(stdout);
+	else if (d.options.version)
+		daemon_version(stdout);
+	else if (d.options.keys)
+		return print_keys();
+	else
+		return serve(&d);
+	return EXIT_OK;
+}

@@ -1,0 +1,112 @@
+/* The movers and providers of a worker, and how the bytes of a new connection choose between them:
+ * the one place that names them. Called by start.c; the adopt functions by portal.c on the worker's
+ * loop. */
+#include <errno.h>
+
+#include "common/datamover/iser.h"
+#include "common/datamover/tcp.h"
+#include "common/iscsi/keys.h"
+#include "common/rdma/softiwarp.h"
+#include "target/daemon/daemon.h"
+
+static enum listener_verdict match_tcp(const uint8_t *bytes, size_t length)
+{
+	return (enum listener_verdict)tcp_mover_match(bytes, length);
+}
+
+static enum listener_verdict match_softiwarp(const uint8_t *bytes, size_t length)
+{
+	return (enum listener_verdict)softiwarp_match(bytes, length);
+}
+
+static int adopt_tcp(struct worker *w, int fd)
+{
+	struct daemon_worker *d = w->platform;
+
+	return tcp_mover_adopt(d->tcp, fd, &d->tcp_acceptor.base);
+}
+
+static int adopt_softiwarp(struct worker *w, int fd)
+{
+	struct daemon_worker *d = w->platform;
+
+	return softiwarp_adopt(d->softiwarp, fd, d->iser);
+}
+
+const struct portal_protocol daemon_protocols[DAEMON_PROTOCOLS] = {
+	{"iSCSI over TCP", match_tcp, adopt_tcp},
+	{"iSER over software iWARP", match_softiwarp, adopt_softiwarp},
+};
+
+static const unsigned digests[] = {
+	[CONFIG_DIGEST_OPTIONAL] = ISCSI_DIGEST_NONE | ISCSI_DIGEST_CRC32C,
+	[CONFIG_DIGEST_NONE] = ISCSI_DIGEST_NONE,
+	[CONFIG_DIGEST_CRC32C] = ISCSI_DIGEST_CRC32C,
+};
+
+static int tcp_new(struct daemon_worker *w, const struct config *c)
+{
+	const struct tcp_mover_config config = {
+		.header_digest = digests[c->header_digest],
+		.data_digest = digests[c->data_digest],
+		.max_recv_data_segment_length = (uint32_t)c->max_receive,
+		.congestion_control = c->congestion_control,
+	};
+	struct worker_mover *m;
+	int err;
+
+	w->tcp = tcp_mover_new(w->worker->loop, &config);
+	err = worker_add_mover(w->worker, w->tcp, &m);
+	if (err == 0)
+		tgt_acceptor_init(&w->tcp_acceptor, m);
+	return err;
+}
+
+static struct rdma_provider *provider_new(struct daemon_worker *w, const struct config *c)
+{
+	const struct softiwarp_config config = {
+		.crc = (enum softiwarp_crc)c->crc,
+		.max_ulpdu = (uint32_t)c->max_fpdu,
+		.mpa_timeout_ns = c->login_timeout_ns,
+		.congestion_control = c->congestion_control,
+	};
+
+	return softiwarp_new(w->worker->loop, &config);
+}
+
+static int iser_new(struct daemon_worker *w, const struct config *c)
+{
+	const struct iser_mover_config config = {
+		.target_recv_data_segment_length = (uint32_t)c->iser_receive,
+		.queue_depth = (uint32_t)c->queue_depth,
+		.allow_remote_invalidate = c->remote_invalidate,
+	};
+	struct worker_mover *m;
+	int err;
+
+	w->softiwarp = provider_new(w, c);
+	if (!w->softiwarp)
+		return -ENOMEM;
+	err = worker_add_mover(
+		w->worker, iser_mover_new(w->worker->loop, w->softiwarp, &config), &m);
+	if (err < 0)
+		return err;
+	tgt_acceptor_init(&w->iser_acceptor, m);
+	w->iser = iser_mover_acceptor(m->mover, &w->iser_acceptor.base);
+	return w->iser ? 0 : -ENOMEM;
+}
+
+int movers_new(struct daemon_worker *w, const struct config *c)
+{
+	int err;
+
+	w->worker->platform = w;
+	err = tcp_new(w, c);
+	return err < 0 ? err : iser_new(w, c);
+}
+
+void movers_free(struct daemon_worker *w)
+{
+	rdma_provider_free(w->softiwarp);
+	w->softiwarp = NULL;
+}

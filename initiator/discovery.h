@@ -58,10 +58,11 @@ int discovery_start(const struct discovery_config *config,
 /* Gives up: `done` follows, from the loop, with -ECANCELED. */
 void discovery_cancel(struct discovery *d);
 
-/* Parses the text of one whole answer. 0, or -EPROTO with a reason; for discovery.c and its tests.
- * `fallback` is where targets without TargetAddress are (appendix C: the portal that was asked).
- * Entries are appended to the array up to `max`; *ret_count counts what was stored, *ret_truncated
- * tells more. */
+/* Parses the text of one whole answer. 0, or -EPROTO for a text that is no list of pairs; for
+ * discovery.c and its tests. `fallback` is where targets without TargetAddress are (appendix C: the
+ * portal that was asked). Entries are stored up to `max`; *ret_count counts them, *ret_truncated
+ * tells that there were more. Names and addresses that cannot be are passed over, and *ret_why
+ * tells the first; else NULL. */
 int discovery_parse(const char *text, size_t length, const struct discovery_entry *fallback,
 	struct discovery_entry *entries, size_t max, size_t *ret_count, bool *ret_truncated,
 	const char **ret_why);

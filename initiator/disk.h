@@ -49,6 +49,7 @@ struct disk_info {
 	uint32_t max_discard;	   /* bytes per command; 0: no UNMAP */
 	uint32_t max_write_zeroes; /* bytes per WRITE SAME; 0: zeroes are written */
 	bool readonly, write_cache, rotational;
+	bool fua;		  /* DPOFUA: WRITE takes the FUA bit; else a flush follows */
 	bool unmap_zeroes;	  /* LBPRZ: what was unmapped reads as zeroes */
 	uint32_t optimal_io_size; /* bytes; 0: not told */
 	char vendor[9], product[17], revision[5], serial[64];

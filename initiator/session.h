@@ -194,11 +194,12 @@ struct ini_task {
 	struct ini_session *session;
 	struct list link;
 	struct dm_task dm;
-	uint32_t itt, cmd_sn; /* while on the wire */
-	uint64_t due_ns;      /* when it has taken too long, or (delayed) may go again */
-	uint64_t order;	      /* of submission, for issuing again */
-	unsigned attempts;
-	int error;
+	uint32_t itt, cmd_sn;	/* while on the wire */
+	uint64_t due_ns;	/* when it has taken too long, or (delayed) may go again */
+	uint64_t order;		/* of submission, for issuing again */
+	uint64_t held_since_ns; /* when it was lost with its connection the first time; 0: never */
+	unsigned attempts, timeouts;
+	int error; /* of `completing`; on the wire: what it was aborted for */
 };
 
 /* Issues the task as soon as the window allows. Never calls `done` from inside. */

@@ -1,0 +1,47 @@
+/* isertadm stats: what each loop has done since the start. */
+#include <stdio.h>
+
+#include "target/cli/isertadm.h"
+
+static void print(struct json_object *o)
+{
+	char read[32], written[32];
+
+	printf("%-5s %11s %8s %9s %14s %8s %11s %11s\n", "loop", "connections", "sessions",
+		"under way", "commands", "failed", "read", "written");
+	for (size_t i = 0; i < tool_count(o, "loops"); i++) {
+		struct json_object *l = tool_item(o, "loops", i);
+
+		printf("%-5llu %11llu %8llu %9llu %14llu %8llu %11s %11s\n",
+			(unsigned long long)tool_number(l, "loop"),
+			(unsigned long long)tool_number(l, "connections"),
+			(unsigned long long)tool_number(l, "sessions"),
+			(unsigned long long)tool_number(l, "under_way"),
+			(unsigned long long)tool_number(l, "commands"),
+			(unsigned long long)tool_number(l, "errors"),
+			tool_bytes(tool_number(l, "read_bytes"), read),
+			tool_bytes(tool_number(l, "written_bytes"), written));
+	}
+	printf("logging in: %llu\n", (unsigned long long)tool_number(o, "logins"));
+}
+
+int verb_stats(int argc, char **argv)
+{
+	struct tool_options o = {0};
+	const struct option_row rows[] = {TOOL_ROWS(&o), {0}};
+	struct json_object *reply;
+	bool end;
+	int status = tool_parse(rows, &o, "", 0, argc, argv, &end);
+
+	if (end)
+		return status;
+	status = tool_ask(&o, "stats", NULL, NULL, &reply);
+	if (status != EXIT_OK)
+		return status;
+	if (o.json)
+		tool_print_json(reply);
+	else
+		print(reply);
+	json_object_put(reply);
+	return EXIT_OK;
+}

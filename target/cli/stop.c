@@ -1,0 +1,12 @@
+/* isertadm stop: the daemon drains and ends. */
+#include "target/cli/isertadm.h"
+
+int verb_stop(int argc, char **argv)
+{
+	struct tool_options o = {0};
+	const struct option_row rows[] = {TOOL_ROWS(&o), {0}};
+	bool end;
+	int status = tool_parse(rows, &o, "", 0, argc, argv, &end);
+
+	return end ? status : tool_tell(&o, "stop", NULL, NULL);
+}

@@ -108,6 +108,15 @@ void login_free(struct login *l)
 
 /* ---- text ---- */
 
+const char *login_keep(char *to, size_t size, const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	if (!text || length >= size)
+		return NULL;
+	return memcpy(to, text, length + 1);
+}
+
 int login_text_take(struct login *l, const void *data, size_t length, bool more)
 {
 	if (!l->in_more)

@@ -10,17 +10,12 @@
 
 /* ---- the configuration ---- */
 
-/* Copies `text` to `to` and leaves a pointer to the copy; NULL stays NULL. */
+/* Leaves a pointer to the copy; NULL stays NULL. */
 static void keep(struct login *l, const char **where, char *to, size_t size, const char *text)
 {
-	*where = NULL;
-	if (!text)
-		return;
-	if (strlen(text) >= size) {
+	*where = login_keep(to, size, text);
+	if (text && !*where)
 		login_wrong(l, 0, "a name, alias or secret is too long");
-		return;
-	}
-	*where = strcpy(to, text);
 }
 
 static void keep_all(struct login *l, const struct login_initiator_config *c)
@@ -202,9 +197,8 @@ static void read_redirection(struct login *l)
 	size_t offset = 0;
 
 	while (keys_next((const char *)l->in, l->in_length, &offset, &pair) > 0)
-		if (!strcmp(pair.key, "TargetAddress") && strlen(pair.value) <= ISCSI_VALUE_MAX &&
-			!l->redirect[0])
-			strcpy(l->redirect, pair.value);
+		if (!strcmp(pair.key, "TargetAddress") && !l->redirect[0])
+			login_keep(l->redirect, sizeof(l->redirect), pair.value);
 }
 
 static enum login_step refused(struct login *l, const struct iscsi_pdu *pdu)

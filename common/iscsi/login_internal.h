@@ -71,6 +71,9 @@ struct login {
 	bool require_rdma_extensions, greeted;
 };
 
+/* Copies `text` to a place of `size` bytes. Returns `to`; NULL if there is no text or it is too
+ * long. */
+const char *login_keep(char *to, size_t size, const char *text);
 /* Both roles' outcome, in login->status and ->why. Returns LOGIN_FAILED. */
 enum login_step login_fail(struct login *l, unsigned status, const char *why);
 /* Appends the text of one PDU, beginning anew behind one with C=0. -EMSGSIZE. */

@@ -120,12 +120,6 @@ static bool name_is_printable(const char *name)
 	return true;
 }
 
-/* The engine has checked the length against the row, which is that of the buffer. */
-static const char *keep(char *to, const char *text)
-{
-	return text ? strcpy(to, text) : NULL;
-}
-
 static unsigned read_session_type(struct login *l, const char *type)
 {
 	l->keys.discovery = type && !strcmp(type, "Discovery");
@@ -139,6 +133,7 @@ static unsigned read_identity(struct login *l)
 {
 	const char *const *text = l->keys.text;
 	struct login_identity *who = &l->identity;
+	struct login_strings *st = &l->strings;
 	unsigned status = read_session_type(l, text[KEY_SESSION_TYPE]);
 
 	if (status)
@@ -153,10 +148,13 @@ static unsigned read_identity(struct login *l)
 		(text[KEY_TARGET_NAME] && !name_is_printable(text[KEY_TARGET_NAME])))
 		return login_wrong(
 			l, LOGIN_INITIATOR_ERROR, "a name with blanks or control characters");
-	who->initiator_name = keep(l->strings.initiator_name, text[KEY_INITIATOR_NAME]);
-	who->initiator_alias = keep(l->strings.initiator_alias, text[KEY_INITIATOR_ALIAS]);
+	who->initiator_name = login_keep(
+		st->initiator_name, sizeof(st->initiator_name), text[KEY_INITIATOR_NAME]);
+	who->initiator_alias = login_keep(
+		st->initiator_alias, sizeof(st->initiator_alias), text[KEY_INITIATOR_ALIAS]);
 	if (!l->keys.discovery)
-		who->target_name = keep(l->strings.target_name, text[KEY_TARGET_NAME]);
+		who->target_name =
+			login_keep(st->target_name, sizeof(st->target_name), text[KEY_TARGET_NAME]);
 	who->discovery = l->keys.discovery;
 	who->isid = l->isid;
 	who->tsih = l->tsih;

@@ -161,6 +161,14 @@ static inline enum login_step give(
 #define GIVE(target, pdu, text) give(target, pdu, text, sizeof(text))
 #define IDENTIFIED "InitiatorName=" INITIATOR "\0TargetName=" TARGET "\0SessionType=Normal\0"
 
+/* What libiscsi sends in its operational stage, in its order. */
+#define LIBISCSI_OPERATIONAL                                                                       \
+	"HeaderDigest=None,CRC32C\0DataDigest=None\0InitialR2T=No\0ImmediateData=Yes\0"            \
+	"MaxBurstLength=262144\0FirstBurstLength=262144\0DefaultTime2Wait=2\0"                     \
+	"DefaultTime2Retain=0\0MaxOutstandingR2T=1\0ErrorRecoveryLevel=0\0IFMarker=No\0"           \
+	"OFMarker=No\0MaxConnections=1\0MaxRecvDataSegmentLength=262144\0"                         \
+	"DataPDUInOrder=Yes\0DataSequenceInOrder=Yes"
+
 static inline void assert_refused(const struct login *target, enum login_step step, unsigned status)
 {
 	const void *data;

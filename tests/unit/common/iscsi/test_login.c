@@ -1,5 +1,5 @@
 /* common/iscsi/login.c and both machines against each other: every variant of a login. */
-#include "login_pair.h"
+#include "tests/unit/common/iscsi/login_pair.h"
 
 #include "common/base/alloc.h"
 

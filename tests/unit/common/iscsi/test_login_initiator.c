@@ -1,5 +1,5 @@
 /* common/iscsi/login_initiator.c: what real targets answer, and what breaks the rules. */
-#include "login_pair.h"
+#include "tests/unit/common/iscsi/login_pair.h"
 
 enum {
 	SECURITY = ISCSI_STAGE_SECURITY,

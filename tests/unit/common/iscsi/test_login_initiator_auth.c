@@ -1,5 +1,5 @@
 /* common/iscsi/login_initiator_auth.c: RFC 7143 section 12.1.3 as a hostile target plays it. */
-#include "login_pair.h"
+#include "tests/unit/common/iscsi/login_pair.h"
 
 enum {
 	SECURITY = ISCSI_STAGE_SECURITY,

@@ -1,6 +1,6 @@
 /* common/iscsi/login_target_auth.c: RFC 7143 section 12.1.3 as a hostile initiator sees it. What
  * goes right is in test_login.c, with our initiator. */
-#include "login_pair.h"
+#include "tests/unit/common/iscsi/login_pair.h"
 
 #include "common/iscsi/chap.h"
 
@@ -49,7 +49,8 @@ static struct login *challenged(const char *algorithms)
 	assert_int_equal(GIVE(l, leaving(), IDENTIFIED "AuthMethod=CHAP,None"), LOGIN_SEND);
 	assert_false(l->pdu.login_response.transit);
 	assert_true(has(l, "AuthMethod=CHAP"));
-	assert_int_equal(give(l, plain(), text, (size_t)sprintf(text, "CHAP_A=%s", algorithms) + 1),
+	assert_int_equal(give(l, plain(), text,
+				 (size_t)snprintf(text, sizeof(text), "CHAP_A=%s", algorithms) + 1),
 		LOGIN_SEND);
 	assert_true(has_key(l, "CHAP_I"));
 	assert_true(has_key(l, "CHAP_C"));

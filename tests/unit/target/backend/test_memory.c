@@ -1,0 +1,203 @@
+/* The memory store. */
+#include "tests/unit/target/backend/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/base/alloc.h"
+#include "common/base/sys.h"
+
+#define SIZE (1024u * 1024)
+
+struct fixture {
+	struct loop *loop;
+	struct backend *backend;
+	struct backend_channel *channel;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = alloc_zeroed(sizeof(*f));
+	char why[128];
+
+	*state = f;
+	f->loop = loop_new(NULL);
+	if (memory_backend_new(
+		    &(struct memory_config){.size = SIZE}, &f->backend, why, sizeof(why)) < 0)
+		return -1;
+	return backend_open_channel(f->backend, f->loop, &f->channel);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	backend_close_channel(f->channel);
+	backend_free(f->backend);
+	loop_free(f->loop);
+	alloc_free(f);
+	return alloc_live() == 0 ? 0 : -1;
+}
+
+static void fresh_memory_reads_as_zeros(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t data[512], zeros[512] = {0};
+
+	memset(data, 0xff, sizeof(data));
+	assert_int_equal(0, io_run(f->channel, BACKEND_READ, SIZE - 512, data, 512));
+	assert_memory_equal(zeros, data, 512);
+}
+
+static void what_was_written_is_read(void **state)
+{
+	struct fixture *f = *state;
+	char data[512] = "written", back[512];
+
+	assert_int_equal(0, io_run(f->channel, BACKEND_WRITE, 1024, data, 512));
+	assert_int_equal(0, io_run(f->channel, BACKEND_FLUSH, 0, NULL, 0));
+	assert_int_equal(0, io_run(f->channel, BACKEND_READ, 1024, back, 512));
+	assert_memory_equal(data, back, 512);
+}
+
+static void mapped_content_needs_no_copy(void **state)
+{
+	struct fixture *f = *state;
+	char *at = backend_map(f->backend, 4096, 512);
+
+	strcpy(at, "put here by the mover");
+	assert_int_equal(0, io_run(f->channel, BACKEND_WRITE, 4096, at, 512));
+	assert_int_equal(0, io_run(f->channel, BACKEND_READ, 4096, at, 512));
+	assert_string_equal("put here by the mover", at);
+}
+
+/* Every edge: inside one page, over a page border, with whole pages within. */
+static void zeroed_range_is_zero_and_its_neighbours_are_not(struct fixture *f)
+{
+	static const struct {
+		uint64_t at, length;
+	} ranges[] = {
+		{0, SIZE}, {512, 512}, {3584, 1024}, {512, 3 * 4096}, {4096, 8192}, {4608, 0}};
+	uint8_t *content = backend_map(f->backend, 0, SIZE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		memset(content, 0xee, SIZE);
+		assert_int_equal(
+			0, io_run(f->channel, i % 2 ? BACKEND_DISCARD : BACKEND_WRITE_ZEROES,
+				   ranges[i].at, NULL, ranges[i].length));
+		for (uint64_t at = 0; at < SIZE; at++)
+			if (content[at] !=
+				(at >= ranges[i].at && at < ranges[i].at + ranges[i].length ? 0
+											    : 0xee))
+				fail_msg("range %zu, byte %llu", i, (unsigned long long)at);
+	}
+}
+
+static void discarded_range_reads_as_zeros(void **state)
+{
+	zeroed_range_is_zero_and_its_neighbours_are_not(*state);
+}
+
+static void discarded_range_of_registered_memory_reads_as_zeros(void **state)
+{
+	struct fixture *f = *state;
+	size_t length;
+
+	assert_non_null(f->backend->ops->memory(f->backend, &length));
+	assert_true(length >= SIZE);
+	zeroed_range_is_zero_and_its_neighbours_are_not(f);
+}
+
+static void readonly_memory_refuses_what_changes_it(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t data[512] = {1};
+
+	f->backend->info.readonly = true;
+	assert_int_equal(-EROFS, io_run(f->channel, BACKEND_WRITE, 0, data, 512));
+	assert_int_equal(-EROFS, io_run(f->channel, BACKEND_DISCARD, 0, NULL, 512));
+	assert_int_equal(-EROFS, io_run(f->channel, BACKEND_WRITE_ZEROES, 0, NULL, 512));
+	assert_int_equal(0, io_run(f->channel, BACKEND_READ, 0, data, 512));
+	assert_int_equal(0, data[0]);
+}
+
+static void impossible_configurations_are_refused_with_a_line(void **state)
+{
+	static const struct memory_config configs[] = {{.size = 0}, {.size = 1000},
+		{.size = 512, .block_size = 4096}, {.size = 4096, .block_size = 1024},
+		{.size = UINT64_MAX - 511}};
+	struct backend *b = NULL;
+	char why[128];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		why[0] = '\0';
+		assert_int_equal(-EINVAL, memory_backend_new(&configs[i], &b, why, sizeof(why)));
+		assert_true(strlen(why) > 0);
+		assert_int_equal(-EINVAL, null_backend_new(&configs[i], &b, why, sizeof(why)));
+	}
+	assert_null(b);
+}
+
+static void no_memory_is_survived(void **state)
+{
+	struct fixture *f = *state;
+	struct memory_config config = {.size = SIZE};
+	struct backend_channel *c = NULL;
+	struct backend *b = NULL;
+	char why[128];
+
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, memory_backend_new(&config, &b, why, sizeof(why)));
+	sys_fail_nth(1, ENOMEM);
+	assert_int_equal(-ENOMEM, memory_backend_new(&config, &b, why, sizeof(why)));
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, null_backend_new(&config, &b, why, sizeof(why)));
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, backend_open_channel(f->backend, f->loop, &c));
+	assert_null(b);
+	assert_null(c);
+}
+
+static void null_store_reads_zeros_and_forgets_writes(void **state)
+{
+	struct fixture *f = *state;
+	struct memory_config config = {.size = SIZE, .block_size = 4096};
+	struct backend_channel *c;
+	struct backend *b;
+	uint8_t data[4096], zeros[4096] = {0};
+	char why[128];
+
+	assert_int_equal(0, null_backend_new(&config, &b, why, sizeof(why)));
+	assert_int_equal(4096, b->info.block_size);
+	assert_int_equal(0, backend_open_channel(b, f->loop, &c));
+	memset(data, 7, sizeof(data));
+	assert_int_equal(0, io_run(c, BACKEND_WRITE, 0, data, sizeof(data)));
+	assert_int_equal(0, io_run(c, BACKEND_READ, 0, data, sizeof(data)));
+	assert_memory_equal(zeros, data, sizeof(data));
+	assert_int_equal(0, io_run(c, BACKEND_FLUSH, 0, NULL, 0));
+	assert_null(backend_map(b, 0, 512));
+	b->info.readonly = true;
+	assert_int_equal(-EROFS, io_run(c, BACKEND_WRITE, 0, data, sizeof(data)));
+	backend_close_channel(c);
+	backend_free(b);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(fresh_memory_reads_as_zeros),
+		TEST(what_was_written_is_read),
+		TEST(mapped_content_needs_no_copy),
+		TEST(discarded_range_reads_as_zeros),
+		TEST(discarded_range_of_registered_memory_reads_as_zeros),
+		TEST(readonly_memory_refuses_what_changes_it),
+		TEST(impossible_configurations_are_refused_with_a_line),
+		TEST(no_memory_is_survived),
+		TEST(null_store_reads_zeros_and_forgets_writes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,7 +27,7 @@ CFLAGS_ALL := -std=gnu11 -g -D_GNU_SOURCE -DISERAN_VERSION='"$(VERSION)"' -I. -p
 LIBS     := $(shell pkg-config --libs $(HAVE) 2>/dev/null) -pthread
 
 COMMON   := $(wildcard common/*/*.c)
-INI      := $(wildcard initiator/*.c initiator/export/*.c)
+INI      := $(filter-out $(if $(filter fuse3,$(HAVE)),,initiator/export/fuse%),$(wildcard initiator/*.c initiator/export/*.c))
 TGT      := $(wildcard target/*.c target/backend/*.c)
 PROGRAMS := isertd isertadm iserd iseradm
 SRC_isertd   := $(wildcard target/daemon/*.c)

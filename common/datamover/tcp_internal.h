@@ -30,6 +30,9 @@
 /* From here on the rest of a data segment is received in place: below, the second iovec costs more
  * than copying what fits the L1 cache. */
 #define TCP_DIRECT_MIN (16u * 1024)
+/* What is read behind such a rest: the next header and a few small PDUs; more of it would be data of the
+ * next long segment, to be copied. */
+#define TCP_DIRECT_TAIL (8u * 1024)
 /* Reads of one connection per turn, so that one that streams does not starve the others. */
 #define TCP_READS_PER_TURN 8
 /* Iovecs of one sendmsg: the kernel's UIO_MAXIOV. */

@@ -140,10 +140,12 @@ static bool rx_read(struct tcp_conn *c)
 	size_t direct;
 	ssize_t n;
 
-	if (iscsi_rx_data_left(&c->rx) >= TCP_DIRECT_MIN)
+	if (iscsi_rx_data_left(&c->rx) >= TCP_DIRECT_MIN) {
 		iov[0].iov_len = iscsi_rx_want(&c->rx, &iov[0].iov_base);
-	else
+		iov[1].iov_len = TCP_DIRECT_TAIL;
+	} else {
 		m = (struct msghdr){.msg_iov = iov + 1, .msg_iovlen = 1};
+	}
 	n = sys_recvmsg(c->watch.fd, &m, MSG_DONTWAIT);
 	if (n <= 0) {
 		rx_end(c, n);
@@ -154,7 +156,7 @@ static bool rx_read(struct tcp_conn *c)
 	if (direct)
 		rx_event(c, iscsi_rx_got(&c->rx, direct), NULL, 0);
 	rx_feed(c, staging, (size_t)n - direct);
-	return (size_t)n == iov[0].iov_len + TCP_STAGING_SIZE;
+	return (size_t)n == iov[0].iov_len + iov[1].iov_len;
 }
 
 void tcp_rx_ready(struct tcp_conn *c)

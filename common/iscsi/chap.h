@@ -2,10 +2,9 @@
  * which login_initiator_auth.c and login_target_auth.c conduct.
  *
  * A peer that numbers differently: tgt takes algorithm 7 for SHA-1 (IANA: 6 is SHA-1, 7 is
- * SHA-256). Offered a list with 7, it chooses 7 and sends 20 bytes where 32 are due: that login
- * ends with "authentication failed", whatever the secret. The cure is a list without 7 (5 alone, or
- * 5 first) for that peer; falling back to MD5 unasked would let anybody in between choose the
- * weakest. */
+ * SHA-256). Offered a list with 7 in front, it chooses 7 and cannot take our 32 bytes: the login
+ * ends with status 0x0200, whatever the secret. The cure is a list with 5 alone or in front for
+ * that peer; falling back to MD5 unasked would let anybody in between choose the weakest. */
 #pragma once
 
 #include <stdbool.h>

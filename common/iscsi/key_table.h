@@ -102,10 +102,10 @@ enum key_context {	   /* where a key is irrelevant, or is not offered by us */
 };
 
 enum key_flag {
-	KEY_LEADING = 1,	/* only in the leading login of a session ("LO") */
-	KEY_OFFERED = 2,	/* our initiator offers it wherever it is relevant */
-	KEY_REPEATABLE = 4,	/* may come again with the same value: libiscsi names itself in the
-				   first     PDU of both stages */
+	KEY_LEADING = 1,    /* only in the leading login of a session ("LO") */
+	KEY_OFFERED = 2,    /* our initiator offers it wherever it is relevant */
+	KEY_REPEATABLE = 4, /* may come again with the same value: newer libiscsi names itself in
+			       the first     PDU of both stages */
 	KEY_NONE_OVER_RDMA = 8, /* always answered with the first name over RDMA (RFC 7145 6.1) */
 	KEY_ZERO_ALLOWED = 16,	/* 0 beside the range */
 };

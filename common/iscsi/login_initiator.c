@@ -208,6 +208,12 @@ static enum login_step refused(struct login *l, const struct iscsi_pdu *pdu)
 
 	if (pdu->login_response.status_class == 1)
 		read_redirection(l);
+	/* tgt numbers SHA-1 as 7 (chap.h) and calls what we then say an initiator error. */
+	if (status == LOGIN_INITIATOR_ERROR && l->auth_state != LOGIN_AUTH_IDLE &&
+		l->stage == ISCSI_STAGE_SECURITY)
+		return login_fail(l, status,
+			"the target cannot take our CHAP response: check the secret, and try "
+			"CHAP algorithm MD5 first");
 	return login_fail(l, status, login_status_text(status));
 }
 

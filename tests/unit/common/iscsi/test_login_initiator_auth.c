@@ -182,6 +182,20 @@ static void a_target_may_not_leave_before_chap_is_over(void **state)
 	login_free(l);
 }
 
+/* tgt, which takes algorithm 7 for SHA-1 and our 32 bytes for a broken request. */
+static void a_target_that_numbers_algorithms_otherwise_is_explained(void **state)
+{
+	struct login *l = proved(&one_way);
+	struct iscsi_pdu pdu = staying(l);
+
+	(void)state;
+	pdu.login_response.status_class = 2;
+	assert_int_equal(answer(l, pdu, "", 0), LOGIN_FAILED);
+	assert_int_equal(l->status, LOGIN_INITIATOR_ERROR);
+	assert_non_null(strstr(l->why, "MD5"));
+	login_free(l);
+}
+
 #define ZERO32 "0x0000000000000000000000000000000000000000000000000000000000000000"
 
 static void a_false_target_is_refused(void **state)
@@ -230,6 +244,7 @@ int main(void)
 		cmocka_unit_test(methods_that_were_not_offered_are_refused),
 		cmocka_unit_test(wrong_challenges_fail_the_login),
 		cmocka_unit_test(a_target_may_not_leave_before_chap_is_over),
+		cmocka_unit_test(a_target_that_numbers_algorithms_otherwise_is_explained),
 		cmocka_unit_test(a_false_target_is_refused),
 		cmocka_unit_test(a_target_that_reflects_is_refused),
 	};

@@ -150,8 +150,11 @@ static void file_free(struct backend *b)
 {
 	struct file_backend *f = file_of(b);
 
-	if (f->fd >= 0)
-		close(f->fd); /* and with it the lock */
+	if (f->fd >= 0) {
+		/* A closed ring keeps its file for a while: the lock must not wait for that. */
+		flock(f->fd, LOCK_UN);
+		close(f->fd);
+	}
 	alloc_free(f->path);
 	alloc_free(f);
 }

@@ -13,6 +13,10 @@
 #include "target/backend/file.h"
 
 #define PAGE 4096u
+/* The kernel lets go of a killed process's io_uring, and with it of the file, only a moment after
+ * the process is gone: a daemon that is started again must not stumble over itself. */
+#define BUSY_TRIES 10
+#define BUSY_PAUSE_US 50000
 
 /* ---- opening ---- */
 
@@ -232,13 +236,30 @@ static int file_choose_size(
 	return 0;
 }
 
+static int file_claim(
+	struct file_backend *f, const struct file_config *config, char *why, size_t why_size)
+{
+	int rc = -EBUSY;
+
+	for (int tries = 0; rc == -EBUSY && tries < BUSY_TRIES; tries++) {
+		if (tries)
+			usleep(BUSY_PAUSE_US);
+		rc = file_open(f, config, why, why_size);
+		if (rc == 0)
+			rc = file_lock(f, config, why, why_size);
+		if (rc < 0 && f->fd >= 0) {
+			close(f->fd);
+			f->fd = -1;
+		}
+	}
+	return rc;
+}
+
 int file_probe(struct file_backend *f, const struct file_config *config, char *why, size_t why_size)
 {
 	struct backend_info *info = &f->backend.info;
-	int rc = file_open(f, config, why, why_size);
+	int rc = file_claim(f, config, why, why_size);
 
-	if (rc == 0)
-		rc = file_lock(f, config, why, why_size);
 	if (rc < 0)
 		return rc;
 	info->readonly = config->readonly;

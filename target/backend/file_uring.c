@@ -253,6 +253,8 @@ void file_uring_free(struct file_uring *u)
 	loop_call_cancel(&u->flush);
 	loop_timer_cancel(&u->retry);
 	loop_watch_remove(&u->watch);
+	if (u->ring_open && u->fixed_file)
+		io_uring_unregister_files(&u->ring);
 	if (u->ring_open)
 		io_uring_queue_exit(&u->ring);
 	alloc_free(u);

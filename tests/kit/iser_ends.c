@@ -295,3 +295,105 @@ void raw_send_pdu(struct fixture *f, const struct iser_header *h, const struct i
 
 	raw_send(f, bytes, raw_compose(bytes, h, pdu, data));
 }
+
+/* ---- what stories need ---- */
+
+const struct iser_mover_config iser_ends_allow = {.allow_remote_invalidate = true};
+const struct iser_mover_config iser_ends_forbid = {.allow_remote_invalidate = false};
+const struct iser_header iser_ends_plain = {.opcode = ISER_CONTROL};
+
+static void transfer_done(struct dm_transfer *t, int status)
+{
+	struct transfer *x = container_of(t, struct transfer, dm);
+
+	x->done++;
+	x->status = status;
+}
+
+struct transfer ends_transfer(struct fixture *f, uint32_t offset, uint32_t length)
+{
+	return (struct transfer){.dm = {.data = f->far + offset,
+					 .length = length,
+					 .offset = offset,
+					 .region = f->far_region,
+					 .done = transfer_done}};
+}
+
+void ends_fill(uint8_t *p, uint32_t seed)
+{
+	for (uint32_t i = 0; i < IO_SIZE; i++)
+		p[i] = (uint8_t)(i * 31 + (i >> 8) + seed);
+}
+
+struct iscsi_pdu ends_command(const struct dm_task *t, uint32_t itt)
+{
+	return (struct iscsi_pdu){.opcode = ISCSI_SCSI_COMMAND,
+		.final = true,
+		.itt = itt,
+		.command = {.read = t->read.length > 0,
+			.write = t->write.length > 0,
+			.attribute = ISCSI_ATTR_SIMPLE,
+			.expected_length = t->write.length ? t->write.length : t->read.length}};
+}
+
+void ends_send_command(struct fixture *f, struct dm_task *task, uint32_t itt)
+{
+	struct iscsi_pdu pdu = ends_command(task, itt);
+
+	assert_int_equal(dm_send_control(f->i.conn, &pdu, NULL, NULL, task), 0);
+	fixture_turn(f);
+	assert_int_equal(f->t.pdu.itt, itt);
+	assert_non_null(f->t.task);
+}
+
+void ends_send_response(struct fixture *f, uint32_t itt, struct dm_task *task)
+{
+	struct iscsi_pdu pdu = {.opcode = ISCSI_SCSI_RESPONSE, .final = true, .itt = itt};
+
+	assert_int_equal(dm_send_control(f->t.conn, &pdu, NULL, NULL, task), 0);
+}
+
+struct fixture *raw_session(void)
+{
+	struct iscsi_pdu login = {.opcode = ISCSI_LOGIN_REQUEST, .immediate = true};
+	struct iscsi_params params = fixture_params();
+	struct fixture *f = fixture_new(&iser_ends_allow);
+
+	raw_connect(f, NULL, 0);
+	raw_send_pdu(f, &iser_ends_plain, &login, NULL);
+	assert_int_equal(dm_allocate_connection_resources(f->t.conn, &params), 0);
+	assert_int_equal(dm_enable(f->t.conn, &params), 0);
+	return f;
+}
+
+struct fixture *raw_target(const struct iser_mover_config *config)
+{
+	struct fixture *f = fixture_new(config);
+	struct iscsi_params params = fixture_params();
+	struct iscsi_pdu login = {.opcode = ISCSI_LOGIN_RESPONSE};
+
+	raw_listen(f, NULL, 0);
+	assert_int_equal(fixture_connect(f), 0);
+	fixture_turn(f);
+	assert_int_equal(f->i.connected, 1);
+	assert_int_equal(dm_allocate_connection_resources(f->i.conn, &params), 0);
+	raw_send_pdu(f, &iser_ends_plain, &login, NULL);
+	assert_int_equal(dm_enable(f->i.conn, &params), 0);
+	return f;
+}
+
+/* The initiator's read of 4 KiB at f->near; its header as the target got it. */
+struct iser_header raw_target_command(struct fixture *f, struct dm_task *task, uint32_t itt)
+{
+	struct iscsi_pdu pdu;
+	struct iser_header h;
+
+	*task = (struct dm_task){.read = {f->near, 4096, f->near_region}};
+	pdu = ends_command(task, itt);
+	assert_int_equal(dm_send_control(f->i.conn, &pdu, NULL, NULL, task), 0);
+	fixture_turn(f);
+	assert_int_equal(f->raw.last_length, 76);
+	assert_int_equal(iser_header_decode(f->raw.last, &h), 0);
+	assert_true(h.read_valid);
+	return h;
+}

@@ -86,3 +86,29 @@ size_t raw_compose(
 	uint8_t *out, const struct iser_header *h, const struct iscsi_pdu *pdu, const void *data);
 void raw_send_pdu(struct fixture *f, const struct iser_header *h, const struct iscsi_pdu *pdu,
 	const void *data);
+
+/* ---- what stories need ---- */
+
+extern const struct iser_mover_config iser_ends_allow, iser_ends_forbid; /* remote invalidation */
+extern const struct iser_header iser_ends_plain; /* a control PDU without tags */
+
+struct transfer {
+	struct dm_transfer dm;
+	unsigned done;
+	int status;
+};
+
+/* `length` bytes at f->far + offset, to or from that offset of the task. */
+struct transfer ends_transfer(struct fixture *f, uint32_t offset, uint32_t length);
+/* IO_SIZE bytes that differ by place and seed. */
+void ends_fill(uint8_t *p, uint32_t seed);
+struct iscsi_pdu ends_command(const struct dm_task *t, uint32_t itt);
+/* From the initiator, until the target has it. */
+void ends_send_command(struct fixture *f, struct dm_task *task, uint32_t itt);
+void ends_send_response(struct fixture *f, uint32_t itt, struct dm_task *task);
+/* A raw initiator at the target's mover, in full-feature phase. */
+struct fixture *raw_session(void);
+/* A raw target that the initiator's mover is logged in to. */
+struct fixture *raw_target(const struct iser_mover_config *config);
+/* The initiator reads 4 KiB into f->near; its header as the target got it. */
+struct iser_header raw_target_command(struct fixture *f, struct dm_task *task, uint32_t itt);

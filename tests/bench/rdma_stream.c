@@ -2,9 +2,9 @@
  * the client sends requests of 76 bytes (an iSER header and a BHS), the server answers each with an
  * RDMA Write of `size` bytes and a Send of 76, as a READ is served.
  *
- *     rdma_stream SIZE DEPTH SECONDS [crc] [ulpdu]
- *
- * Build: see tests/bench/README or `make build/release/tests/bench/rdma_stream`. */
+ *     cc -O2 -std=gnu11 -D_GNU_SOURCE -I. -o /tmp/rdma_stream tests/bench/rdma_stream.c \
+ *         build/release/libcommon.a -lisal -lcrypto -ljson-c -pthread
+ *     /tmp/rdma_stream SIZE DEPTH SECONDS [CRC 0|1] [ULPDU] */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>

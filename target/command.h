@@ -16,6 +16,7 @@
 #include "target/range_lock.h"
 
 struct tgt_session;
+struct worker;
 struct command;
 struct transfer_plan;
 
@@ -51,17 +52,16 @@ struct command_operation {
 enum command_operation_flags {
 	OPERATION_MEDIUM =
 		1, /* reads or writes the medium: waits for the fence, needs a started unit */
-	OPERATION_WRITES = 2,		 /* refused on a write-protected unit */
-	OPERATION_DESPITE_ATTENTION = 4, /* INQUIRY, REPORT LUNS, REQUEST SENSE: a unit attention is
-					    not reported (SAM-5 5.14) */
-	OPERATION_DESPITE_RESERVATION =
-		8, /* allowed to others while the unit is reserved (SPC-4 table) */
+	OPERATION_WRITES = 2, /* refused on a write-protected unit */
+	/* INQUIRY, REPORT LUNS, REQUEST SENSE: a unit attention is not reported (SAM-5 5.14) */
+	OPERATION_DESPITE_ATTENTION = 4,
+	/* Allowed to others under a persistent reservation (SPC-4 table 65, SBC-3 table 7); under
+	 * its Write Exclusive types only; under a RESERVE (SPC-2 table 9). */
+	OPERATION_DESPITE_RESERVATION = 8,
+	OPERATION_READS_RESERVED = 16,
+	OPERATION_DESPITE_RESERVE = 32,
 	OPERATION_ANY_LUN =
-		16, /* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
-	OPERATION_READS_RESERVED =
-		32,		/* allowed to others where they may read (Write Exclusive types) */
-	OPERATION_DATA_IN = 64, /* direction of its data; neither: none, or parse() tells */
-	OPERATION_DATA_OUT = 128,
+		64, /* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
 };
 
 /* A piece of a command's data under way: one buffer, one request of the backend, one transfer of
@@ -71,6 +71,7 @@ struct command_extent {
 	const uint8_t *step;	/* what comes next, enum transfer_step; NULL: the extent is free */
 	uint8_t *data, *second; /* buffers of the arena; data may be the backend's own memory */
 	bool mapped;		/* it is */
+	bool putting;		/* it is data-in that the mover has */
 	bool parked;		/* its data-in waits for that of earlier extents */
 	uint32_t offset;	/* in the command's data, bytes */
 	uint32_t length;	/* bytes that the initiator sends or gets */
@@ -88,7 +89,9 @@ struct command_extent {
 struct command {
 	/* set on arrival */
 	struct tgt_session *session;
-	struct nexus *nexus; /* NULL: no such LUN */
+	struct worker *worker;
+	struct dm_region *arena_region; /* of the worker's arena, as the session's mover knows it */
+	struct nexus *nexus;		/* NULL: no such LUN */
 	struct dm_conn *conn;
 	struct dm_task *task;
 	uint32_t itt;
@@ -167,29 +170,29 @@ bool command_reply_buffer(struct command *cmd, uint32_t size);
  * then GOOD. */
 void command_reply(struct command *cmd, uint32_t length, uint32_t allocation_length);
 
-/* The worker of the command's session, and the region of its arena. */
-struct worker *command_worker(const struct command *cmd);
-struct dm_region *command_arena_region(const struct command *cmd);
-/* A request of the backend that belongs to no extent (a flush, a discard): counted as pending until
- * command_backend_done(), the first thing that its `done` calls; false: the command was aborted,
- * and may be gone. */
-void command_backend_submit(struct command *cmd, struct backend_request *r);
-bool command_backend_done(struct command *cmd);
+/* Right directions: the command's R and W bits allow data-in, or data-out (or nothing is expected,
+ * and what the CDB moves is residual). False after command_fail(). */
+bool command_check_direction(struct command *cmd, bool data_in);
+/* A request of the backend that belongs to no extent (a flush, a discard), in
+ * cmd->extents[0].request, whose `done` must begin with command_rest(). */
+void command_backend_submit(struct command *cmd);
 
 /* ---- for transfer.c and opcodes.c ---- */
 
-/* One transfer or request more, or less, is not at rest. command_rest() completes what waited for
- * it: after it the command may be gone. */
-void command_busy(struct command *cmd);
-void command_rest(struct command *cmd);
-/* Waits in the worker's queue for a buffer; command_retry() follows. */
+/* One transfer, request or message more is not at rest. */
+static inline void command_busy(struct command *cmd)
+{
+	cmd->pending++;
+}
+/* One less. True: the command goes on; false: it was aborted or is done, and may be gone. */
+bool command_rest(struct command *cmd);
+/* Waits in the worker's queue for a buffer; the command goes on from its state when one came free.
+ */
 void command_starve(struct command *cmd);
 /* The operation of a CDB; NULL and the sense code to fail with if there is none. */
 const struct command_operation *opcodes_find(const uint8_t *cdb, uint16_t *ret_code);
 
 /* ---- for session.c ---- */
-
-struct worker;
 
 /* A SCSI command in its CmdSN's turn. `immediate` (immediate_length bytes, valid during the call)
  * is the data that came with it, `ahs` an Additional Header Segment or NULL. When the worker has no

@@ -179,7 +179,7 @@ bool range_lock_cancel(struct range_hold *h)
 {
 	bool done = true;
 
-	if (!h->lock || h->state == RANGE_FREE)
+	if (!h->lock)
 		return true;
 	pthread_mutex_lock(&h->lock->mutex);
 	if (h->state == RANGE_WAITING) {

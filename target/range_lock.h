@@ -41,7 +41,7 @@ struct range_hold {
 	/* Try again with range_lock_take(): called on `loop`, once per wait. */
 	void (*woken)(struct range_hold *h);
 	/* the lock's own: */
-	enum range_hold_state state;
+	_Atomic uint8_t state; /* enum range_hold_state: another loop makes WAITING WOKEN */
 	uint64_t mask;
 	bool exclusive, claimed;
 	struct range_lock *lock;

@@ -4,9 +4,11 @@
  *
  * A provider, and all that comes from it, belongs to one loop. Posting queues; rdma_flush() (or the
  * end of the loop's turn) lets all that was posted leave at once. Every work request completes
- * through its own `done`, always from the loop, in the order of posting per direction; when the
- * connection fails or is closed, every outstanding one completes with -ECANCELED before `closed`.
- */
+ * through its own `done`, always from the loop, in the order of posting per direction: receives
+ * among themselves, and sends, writes and reads among themselves (what was posted behind a read is
+ * told after it, though it may have left before it). When the connection fails or is closed, every
+ * outstanding one completes with -ECANCELED before `closed`, unsignalled ones that have not left
+ * included. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +21,9 @@ struct address;
 struct rdma_provider;
 struct rdma_conn;
 
-#define RDMA_PRIVATE_DATA_MAX 56 /* what InfiniBand's CM leaves to a user of RDMA_PS_TCP in a REQ  \
-				  */
-#define RDMA_MAX_SGE 2		 /* a header, and data that follows it */
+/* What InfiniBand's CM leaves to a user of RDMA_PS_TCP in a REQ. */
+#define RDMA_PRIVATE_DATA_MAX 56
+#define RDMA_MAX_SGE 2 /* a header, and data that follows it */
 
 /* ---- memory ---- */
 
@@ -97,8 +99,9 @@ struct rdma_private_data {
 struct rdma_conn_upcalls {
 	void (*event)(void *owner, enum rdma_conn_event event, const struct rdma_private_data *pd);
 	/* The last call: the connection is over, every request has been completed, the conn is gone
-	 * once this returns. 0: closed in order; negative errno otherwise, with a reason for a log.
-	 */
+	 * once this returns. 0: closed by us, or by the peer between messages (a peer that was
+	 * killed looks the same: whether that was expected, the layer above knows); negative errno
+	 * otherwise. `reason` is for a log, and valid during the call. */
 	void (*closed)(void *owner, int error, const char *reason);
 };
 
@@ -181,7 +184,8 @@ static inline int rdma_connect(struct rdma_provider *p, const struct address *to
 	return p->ops->connect(p, to, timeout_ns, limits, pd, up, owner, ret);
 }
 
-/* Receives may be posted before this. On failure the connection is still to be rejected. */
+/* Receives may be posted before this. 0: `event` or `closed` follows, also when the connection was
+ * lost meanwhile. On failure (-ENOMEM, -EINVAL) the connection is still to be rejected. */
 static inline int rdma_accept(struct rdma_conn *c, const struct rdma_conn_limits *limits,
 	const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up, void *owner)
 {
@@ -195,13 +199,16 @@ static inline void rdma_reject(struct rdma_conn *c, const struct rdma_private_da
 	c->ops->reject(c, pd);
 }
 
-/* Graceful: what was posted leaves first. `closed` follows. Idempotent. */
+/* Graceful: what was posted leaves first (bounded in time); nothing can be posted any more.
+ * `closed` follows, never from within. Idempotent; abrupt after graceful ends it at once. */
 static inline void rdma_disconnect(struct rdma_conn *c, bool graceful)
 {
 	c->ops->disconnect(c, graceful);
 }
 
-/* The four posts: 0, -ENOTCONN, -ENOBUFS (deeper than the limits). */
+/* The four posts: 0, -ENOTCONN, -ENOBUFS (deeper than the limits). Receives may be posted at any
+ * time; the other three from RDMA_ESTABLISHED (active) or rdma_accept() (passive) on: a passive
+ * iWARP end holds them back until the peer has sent its first message. */
 static inline int rdma_post_receive(struct rdma_conn *c, struct rdma_receive *r)
 {
 	return c->ops->post_receive(c, r);
@@ -217,6 +224,7 @@ static inline int rdma_post_write(struct rdma_conn *c, struct rdma_transfer *t)
 	return c->ops->post_write(c, t);
 }
 
+/* Also -EOPNOTSUPP: the peer serves no reads at all. */
 static inline int rdma_post_read(struct rdma_conn *c, struct rdma_transfer *t)
 {
 	return c->ops->post_read(c, t);
@@ -229,15 +237,16 @@ static inline void rdma_flush(struct rdma_conn *c)
 
 /* Lets the peer of this connection, and nobody else, reach `length` bytes at `data` (inside
  * `region`) with `access`, through *ret_stag and *ret_address, until rdma_revoke() or until the
- * peer's Send with Invalidate. -ENOSPC when the table is full. */
+ * peer's Send with Invalidate. -ENOSPC when the table is full, -EINVAL when they are not inside. */
 static inline int rdma_expose(struct rdma_conn *c, struct rdma_region *region, void *data,
 	uint32_t length, unsigned access, uint32_t *ret_stag, uint64_t *ret_address)
 {
 	return c->ops->expose(c, region, data, length, access, ret_stag, ret_address);
 }
 
-/* Harmless for a tag that was invalidated already. After it returns the peer can reach nothing;
- * what software iWARP was about to read for the peer is cut off with a Terminate. */
+/* Harmless for a tag that was invalidated already. After it returns the peer can reach nothing.
+ * Where data of the peer's are just passing through the tag (software iWARP is sending an answer to
+ * its read, or receiving a write), nothing else can be done than to fail the connection. */
 static inline void rdma_revoke(struct rdma_conn *c, uint32_t stag)
 {
 	c->ops->revoke(c, stag);
@@ -248,6 +257,7 @@ static inline void rdma_conn_get_info(const struct rdma_conn *c, struct rdma_con
 	c->ops->get_info(c, ret);
 }
 
+/* Connections that are left are ended first, with their last upcalls. */
 static inline void rdma_provider_free(struct rdma_provider *p)
 {
 	if (p)

@@ -299,7 +299,7 @@ static void aborted(void *argument)
 static int new_round(struct action *a)
 {
 	struct abort_config config = {
-		.loop = a->cmd->worker->loop,
+		.loop = a->cmd->nexus->loop,
 		.home = a->cmd->nexus,
 		.spare = a->cmd,
 		.done = aborted,

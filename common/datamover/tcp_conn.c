@@ -205,6 +205,7 @@ void tcp_conn_terminate(struct dm_conn *dm, bool graceful)
 void tcp_transfer_finish(struct tcp_conn *c, struct dm_transfer *t, int status)
 {
 	tcp_transfer_of(t)->status = status;
+	tcp_task_of(t->task)->finishing++;
 	list_remove(&t->link);
 	list_append(&c->finished, &t->link);
 	loop_defer(c->mover->loop, &c->finish);
@@ -218,8 +219,11 @@ static void conn_finish(struct loop_call *call)
 
 	while ((link = list_pop(&c->finished)) != NULL) {
 		struct dm_transfer *t = container_of(link, struct dm_transfer, link);
+		struct tcp_task *task = tcp_task_of(t->task);
 
 		t->done(t, tcp_transfer_of(t)->status);
+		task->finishing--;
+		tcp_target_settle(c, task);
 	}
 	while (c->phase != TCP_DEAD && (link = list_pop(&c->failed)) != NULL) {
 		struct tcp_task *task = container_of(link, struct tcp_task, failed_link);

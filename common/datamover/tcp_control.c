@@ -80,6 +80,17 @@ static bool control_full(const struct tcp_conn *c)
 	return c->controls >= TCP_CONTROLS_MAX || c->control_bytes >= TCP_CONTROL_BYTES_MAX;
 }
 
+static void control_response(struct tcp_task *t, struct tcp_item *item)
+{
+	struct iscsi_pdu *pdu = &item->control.pdu;
+
+	if (pdu->opcode != ISCSI_SCSI_RESPONSE)
+		return;
+	t->responded = true;
+	if (pdu->response.response == ISCSI_RESPONSE_COMPLETED)
+		pdu->response.exp_data_sn = t->next_sn;
+}
+
 int tcp_send_control(struct dm_conn *dm, const struct iscsi_pdu *pdu, const void *ahs,
 	const void *data, struct dm_task *task)
 {
@@ -104,8 +115,8 @@ int tcp_send_control(struct dm_conn *dm, const struct iscsi_pdu *pdu, const void
 		tcp_conn_fail(c, error, "no memory for a PDU to send");
 		return error;
 	}
-	if (t && pdu->opcode == ISCSI_SCSI_RESPONSE && pdu->response.response == 0)
-		item->control.pdu.response.exp_data_sn = t->next_sn;
+	if (t)
+		control_response(t, item);
 	if (command)
 		tcp_initiator_command(c, task, item);
 	tcp_item_queue(c, item);

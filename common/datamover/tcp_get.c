@@ -103,6 +103,14 @@ static int get_advance(struct tcp_conn *c, struct tcp_task *task)
 	return 0;
 }
 
+static void get_withdraw(struct tcp_conn *c, struct tcp_task *task, struct dm_transfer *t)
+{
+	struct tcp_r2t *r, *next;
+
+	list_for_each_safe(r, next, &task->r2ts, link) if (r->transfer == t) tcp_get_cancel(c, r);
+	list_remove(&t->link);
+}
+
 int tcp_get_data(struct dm_conn *dm, struct dm_task *task, struct dm_transfer *t)
 {
 	struct tcp_conn *c = tcp_conn_of(dm);
@@ -115,7 +123,7 @@ int tcp_get_data(struct dm_conn *dm, struct dm_task *task, struct dm_transfer *t
 	*tcp_transfer_of(t) = (struct tcp_transfer){.get = true};
 	list_append(&owner->transfers, &t->link);
 	if (get_advance(c, owner)) {
-		list_remove(&t->link);
+		get_withdraw(c, owner, t);
 		return -ENOMEM;
 	}
 	return 0;

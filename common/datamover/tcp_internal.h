@@ -30,8 +30,8 @@
 /* From here on the rest of a data segment is received in place: below, the second iovec costs more
  * than copying what fits the L1 cache. */
 #define TCP_DIRECT_MIN (16u * 1024)
-/* What is read behind such a rest: the next header and a few small PDUs; more of it would be data of the
- * next long segment, to be copied. */
+/* What is read behind such a rest: the next header and a few small PDUs; more of it would be data
+ * of the next long segment, to be copied. */
 #define TCP_DIRECT_TAIL (8u * 1024)
 /* Reads of one connection per turn, so that one that streams does not starve the others. */
 #define TCP_READS_PER_TURN 8
@@ -190,9 +190,11 @@ struct tcp_task {
 	struct list link; /* of the conn */
 	struct list failed_link;
 	const char *failure;
-	bool released; /* deallocated; waits for a put that is half sent */
+	bool released;	/* deallocated; waits for puts that must still leave */
+	bool responded; /* its SCSI Response was handed over */
 	uint64_t lun;
 	struct list transfers; /* dm_transfer, under way */
+	uint32_t finishing; /* transfers whose `done` is due: it may still look at the record */
 	struct list r2ts;
 	uint32_t r2t_count;
 	uint32_t next_sn;	   /* DataSN and R2TSN share one numbering (section 4.2.2.4) */
@@ -307,7 +309,7 @@ void tcp_target_gets_cancel(struct tcp_conn *c, struct tcp_task *task, int statu
 /* The task's gets fail with -EBADMSG, then task_failed(). */
 void tcp_target_fail_task(struct tcp_conn *c, struct tcp_task *task, const char *reason);
 void tcp_target_deallocate(struct tcp_conn *c, struct dm_task *task);
-/* Frees a record that is deallocated and has no transfer left. */
+/* Frees a record that is deallocated and has no transfer left, nor a `done` to deliver. */
 void tcp_target_settle(struct tcp_conn *c, struct tcp_task *task);
 
 /* tcp_put.c */

@@ -63,7 +63,6 @@ static void put_over(struct tcp_conn *c, struct tcp_item *item)
 	if (c->phase != TCP_DEAD)
 		status = item->cancelled ? -ECANCELED : 0;
 	tcp_transfer_finish(c, item->put.transfer, status);
-	tcp_target_settle(c, task);
 }
 
 const struct tcp_item_ops tcp_put_ops = {put_next, put_over};
@@ -104,6 +103,7 @@ bool tcp_put_collapse(struct tcp_conn *c, struct tcp_task *task, const struct is
 		return false;
 	if (pdu->response.bidi_overflow || pdu->response.bidi_underflow)
 		return false;
+	task->responded = true;
 	item->put.has_status = true;
 	item->put.overflow = pdu->response.overflow;
 	item->put.underflow = pdu->response.underflow;

@@ -77,7 +77,9 @@ void tcp_target_fail_task(struct tcp_conn *c, struct tcp_task *task, const char 
 	loop_defer(c->mover->loop, &c->finish);
 }
 
-/* A put whose PDU is half sent keeps the record until that has left: the item refers to it. */
+/* A put whose PDU is half sent keeps the record until that has left: the item refers to it. So do
+ * the puts of a task whose response is queued behind them, or in the last of them: a GOOD status
+ * must not arrive without its data. */
 static void puts_cancel(struct tcp_conn *c, struct tcp_task *task)
 {
 	struct dm_transfer *t, *next;
@@ -93,14 +95,15 @@ void tcp_target_deallocate(struct tcp_conn *c, struct dm_task *dm)
 
 	list_remove(&task->failed_link);
 	tcp_target_gets_cancel(c, task, open || !c->error ? -ECANCELED : c->error);
-	puts_cancel(c, task);
+	if (!task->responded)
+		puts_cancel(c, task);
 	task->released = true;
 	tcp_target_settle(c, task);
 }
 
 void tcp_target_settle(struct tcp_conn *c, struct tcp_task *task)
 {
-	if (!task->released || !list_empty(&task->transfers))
+	if (!task->released || !list_empty(&task->transfers) || task->finishing)
 		return;
 	list_remove(&task->link);
 	c->task_count--;

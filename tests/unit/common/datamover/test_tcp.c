@@ -204,6 +204,43 @@ static void good_status_travels_in_the_last_data_in(void **state)
 	kit_pair_release(&p);
 }
 
+/* The target's task is deallocated when its read has left in part. */
+static void abort_in_mid_read(bool responded, int expected_status)
+{
+	struct iscsi_params params = kit_params();
+	struct dm_transfer t = {.data = store, .length = 262144, .done = served};
+	struct dm_task task = {.read = {.data = memory, .length = 262144}};
+	struct server server = {.pending = 2};
+	struct kit_pair p;
+
+	store_fill();
+	kit_pair_init(&p, &params, 4096);
+	command_send(&p.initiator, &task, 1);
+	kit_settle(p.loop);
+	p.target.arg = &server;
+	p.target.pdus[0].task->owner = &p.target;
+	assert_int_equal(dm_put_data(p.target.conn, p.target.pdus[0].task, &t), 0);
+	if (responded)
+		respond(&p.target, p.target.pdus[0].task, 1);
+	for (int i = 0; i < 5; i++)
+		loop_turn(p.loop, 0);
+	assert_int_equal(p.target.done_count, 0);
+	dm_deallocate_task_resources(p.target.conn, p.target.pdus[0].task);
+	kit_settle(p.loop);
+	assert_int_equal(p.target.done_count, 1);
+	assert_int_equal(p.target.done_status, expected_status);
+	assert_int_equal(p.initiator.count, responded ? 1 : 0);
+	assert_int_equal(task.received == 262144, responded);
+	kit_pair_release(&p);
+}
+
+static void an_aborted_read_stops_unless_its_status_is_on_its_way(void **state)
+{
+	(void)state;
+	abort_in_mid_read(false, -ECANCELED);
+	abort_in_mid_read(true, 0);
+}
+
 static void control_pdus_arrive_as_they_were_sent(void **state)
 {
 	struct iscsi_pdu login = {.opcode = ISCSI_LOGIN_REQUEST, .itt = 1, .data_length = 8192};
@@ -388,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_socket_that_takes_little_at_a_time),
 		cmocka_unit_test(digests_small_segments_and_several_r2ts),
 		cmocka_unit_test(good_status_travels_in_the_last_data_in),
+		cmocka_unit_test(an_aborted_read_stops_unless_its_status_is_on_its_way),
 		cmocka_unit_test(control_pdus_arrive_as_they_were_sent),
 		cmocka_unit_test(keys_are_the_movers_own),
 		cmocka_unit_test(what_was_queued_leaves_before_an_orderly_end),

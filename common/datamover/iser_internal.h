@@ -99,6 +99,7 @@ struct iser_command {
 	uint32_t expected_length;  /* EDTL */
 	uint32_t transfers, reads; /* handed over and not done yet; reads among them */
 	bool released;		   /* the upper layer is done with it; waits for its transfers */
+	bool responded; /* its SCSI Response is queued behind its data, which must still leave */
 };
 
 /* Initiator: what the mover keeps in dm_task.mover_private. */

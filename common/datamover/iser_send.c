@@ -131,10 +131,8 @@ static void response_shorten(struct iscsi_pdu *pdu, uint8_t *data)
 /* The tag that the Send of this response may take away: one, of this task, that no read still uses.
  */
 static void response_invalidate(
-	const struct iser_conn *c, struct rdma_send *s, const struct dm_task *task)
+	const struct iser_conn *c, struct rdma_send *s, const struct iser_command *cmd)
 {
-	const struct iser_command *cmd = container_of(task, const struct iser_command, task);
-
 	if (!c->remote_invalidate || cmd->reads)
 		return;
 	if (cmd->header.read_valid)
@@ -145,7 +143,7 @@ static void response_invalidate(
 }
 
 static int pdu_send(struct iser_conn *c, const struct iscsi_pdu *pdu, const void *ahs,
-	const void *data, const struct dm_task *task)
+	const void *data, struct dm_task *task)
 {
 	static const struct iser_header header = {.opcode = ISER_CONTROL};
 	struct iscsi_pdu copy = *pdu;
@@ -161,8 +159,10 @@ static int pdu_send(struct iser_conn *c, const struct iscsi_pdu *pdu, const void
 		iscsi_pdu_encode(&copy, out + ISER_HEADER_SIZE);
 	}
 	s->rdma.invalidate = false;
-	if (!c->initiator && task && pdu->opcode == ISCSI_SCSI_RESPONSE)
-		response_invalidate(c, &s->rdma, task);
+	if (!c->initiator && task && pdu->opcode == ISCSI_SCSI_RESPONSE) {
+		iser_command_of(task)->responded = true;
+		response_invalidate(c, &s->rdma, iser_command_of(task));
+	}
 	iser_send_queue(c, s, (uint32_t)pdu_size(&copy));
 	return 0;
 }

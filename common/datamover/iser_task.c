@@ -200,15 +200,17 @@ void iser_command_put(struct iser_command *cmd)
 	list_prepend(&cmd->conn->free_commands, &cmd->link);
 }
 
+/* A status must not arrive without its data: puts that are queued before the response still leave.
+ */
 static void command_release(struct iser_command *cmd)
 {
 	if (cmd->released)
 		return;
 	cmd->released = true;
-	if (cmd->transfers)
-		iser_transfers_cancel(cmd->conn, cmd);
-	else
+	if (!cmd->transfers)
 		iser_command_put(cmd);
+	else if (!cmd->responded)
+		iser_transfers_cancel(cmd->conn, cmd);
 }
 
 void iser_deallocate_task_resources(struct dm_conn *base, struct dm_task *task)

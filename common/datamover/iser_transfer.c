@@ -43,12 +43,12 @@ int iser_transfers_make(struct iser_conn *c)
 static void user_finish(struct dm_transfer *t, int status)
 {
 	struct iser_command *cmd = iser_command_of(t->task);
-	bool canceled = cmd->released;
+	bool canceled = cmd->released && !cmd->responded;
 
 	cmd->transfers--;
 	if (t->mover_private[PRIVATE_READ])
 		cmd->reads--;
-	if (canceled && cmd->transfers == 0)
+	if (cmd->released && cmd->transfers == 0)
 		iser_command_put(cmd);
 	t->done(t, canceled ? -ECANCELED : status);
 }

@@ -112,6 +112,29 @@ static void transfers_of_a_released_command_are_cancelled(void **state)
 	fixture_free(f);
 }
 
+static void data_of_a_command_given_back_after_its_response_still_leaves(void **state)
+{
+	struct fixture *f = fixture_new(&iser_ends_allow);
+	struct iscsi_params params = fixture_params();
+	struct dm_task task = {.read = {f->near, IO_SIZE, f->near_region}};
+	struct transfer a;
+
+	(void)state;
+	ends_fill(f->far, 8);
+	fixture_session(f, &params);
+	ends_send_command(f, &task, 24);
+	a = ends_transfer(f, 0, IO_SIZE);
+	assert_int_equal(dm_put_data(f->t.conn, f->t.task, &a.dm), 0);
+	ends_send_response(f, 24, f->t.task);
+	dm_deallocate_task_resources(f->t.conn, f->t.task);
+	fixture_turn(f);
+	assert_int_equal(a.done, 1);
+	assert_int_equal(a.status, 0);
+	assert_memory_equal(f->near, f->far, IO_SIZE);
+	dm_deallocate_task_resources(f->i.conn, &task);
+	fixture_free(f);
+}
+
 static void transfers_out_of_bounds_are_refused(void **state)
 {
 	struct fixture *f = fixture_new(&iser_ends_allow);
@@ -229,6 +252,7 @@ int main(void)
 		cmocka_unit_test(put_alone_is_done_without_a_response),
 		cmocka_unit_test(long_write_is_read_by_the_target),
 		cmocka_unit_test(transfers_of_a_released_command_are_cancelled),
+		cmocka_unit_test(data_of_a_command_given_back_after_its_response_still_leaves),
 		cmocka_unit_test(transfers_out_of_bounds_are_refused),
 		cmocka_unit_test(more_than_the_send_queue_holds_waits_its_turn),
 		cmocka_unit_test(declared_immediate_data_that_never_came_is_fetched),

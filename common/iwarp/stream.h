@@ -28,6 +28,8 @@ struct iwarp_place {
 };
 
 #define IWARP_PLACES 2
+/* Payloads from here on are large: a system call costs less than to copy them through staging. */
+#define IWARP_LARGE (16u * 1024)
 
 /* A message to send. The caller fills the first part; the memory that it names must stay, and for
  * Sends and Writes must not change when CRC is on, until `completed`. */
@@ -98,7 +100,7 @@ struct iwarp_message *iwarp_stream_take(struct iwarp_stream *s);
 struct iwarp_want {
 	void *data;
 	size_t length; /* at least 1 */
-	bool payload;  /* `data` is a payload's final place, else scratch */
+	bool large;    /* `data` is the final place of a large payload: read straight into it */
 	/* Bytes behind `length` that are worth reading ahead with it: the trailer, and the header
 	 * of a message's next FPDU when there will be one. */
 	size_t behind;
@@ -112,8 +114,9 @@ int iwarp_rx_got(struct iwarp_stream *s, size_t n);
 int iwarp_rx_feed(struct iwarp_stream *s, const uint8_t *data, size_t n);
 /* Between FPDUs: a close here cuts nothing off. */
 bool iwarp_rx_at_boundary(const struct iwarp_stream *s);
-/* Length of the payload of the newest data FPDU, a guess at what comes next. */
-uint32_t iwarp_rx_last_payload(const struct iwarp_stream *s);
+/* One of the last few FPDUs had a large payload, so another may come: reading far ahead would put
+ * it where it has to be copied from. */
+bool iwarp_rx_expects_large(const struct iwarp_stream *s);
 
 /* ---- sending ---- */
 

@@ -10,6 +10,8 @@
 /* How many bytes of the next FPDU are read with this one's end: a tagged header, when this is not
  * the message's last segment. */
 #define NEXT_HEAD (MPA_LENGTH_SIZE + DDP_TAGGED_SIZE)
+/* Between two large ones there are a message's short last segment, a Send, some requests. */
+#define LARGE_MEMORY 8
 
 static void head_begin(struct iwarp_rx *rx)
 {
@@ -299,7 +301,10 @@ static enum rdmap_fault trailer_full(struct iwarp_stream *s)
 		crc32c_update(rx->crc, rx->trailer, pad) != get_le32(rx->trailer + pad))
 		return FAULT_CRC;
 	rx->any = true;
-	rx->last_payload = rx->payload;
+	if (rx->payload >= IWARP_LARGE)
+		rx->large = LARGE_MEMORY;
+	else if (rx->large)
+		rx->large--;
 	fault = handlers[rx->opcode].end(s);
 	if (!fault)
 		head_begin(rx);
@@ -328,7 +333,7 @@ void iwarp_rx_want(const struct iwarp_stream *s, struct iwarp_want *ret)
 	*ret = (struct iwarp_want){
 		.data = rx->at,
 		.length = rx->left,
-		.payload = rx->phase == RX_PAYLOAD,
+		.large = rx->phase == RX_PAYLOAD && rx->payload >= IWARP_LARGE,
 		.behind = want_behind(rx),
 	};
 }
@@ -378,7 +383,7 @@ bool iwarp_rx_at_boundary(const struct iwarp_stream *s)
 	return s->rx.phase == RX_HEAD && s->rx.at == s->rx.head;
 }
 
-uint32_t iwarp_rx_last_payload(const struct iwarp_stream *s)
+bool iwarp_rx_expects_large(const struct iwarp_stream *s)
 {
-	return s->rx.last_payload;
+	return s->rx.large;
 }

@@ -29,7 +29,8 @@ struct iwarp_rx {
 	struct ddp_segment segment;
 	const struct rdmap_opcode_row *row;
 	uint8_t opcode;
-	uint32_t payload, last_payload;
+	uint32_t payload;
+	uint32_t large; /* FPDUs for which another large payload is expected */
 	uint32_t crc;
 	bool any; /* an FPDU has been received */
 	/* QN 0: the Send that is arriving */

@@ -351,10 +351,11 @@ void softiwarp_conn_finish(struct softiwarp_conn *c)
 		messages_cancel(c);
 	receives_cancel(c);
 	done_deliver(c);
-	if (c->owned)
-		c->up.closed(c->base.owner, c->error, c->reason);
+	/* Its owner may end the provider from within the last upcall. */
 	loop_call_cancel(&c->deliver);
 	list_remove(&c->link);
+	if (c->owned)
+		c->up.closed(c->base.owner, c->error, c->reason);
 	iwarp_stream_free(c->stream);
 	alloc_free(c->messages);
 	alloc_free(c);
@@ -368,7 +369,7 @@ static void name_print(int fd, int (*get)(int, struct sockaddr *, socklen_t *), 
 	int r = fd < 0 ? -1 : get(fd, (struct sockaddr *)&a.sa, &a.length);
 
 	if (r || (a.sa.ss_family != AF_INET && a.sa.ss_family != AF_INET6))
-		snprintf(out, 64, "-");
+		snprintf(out, 64, "local"); /* a socketpair of a test, as the TCP mover has it */
 	else
 		address_print(&a, out);
 }

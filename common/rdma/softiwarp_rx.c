@@ -7,8 +7,6 @@
 #include "common/base/sys.h"
 #include "common/rdma/softiwarp_internal.h"
 
-/* From here on a second system call costs less than a copy through staging. */
-#define DIRECT_MIN (16u * 1024)
 /* Read behind a message's last segment, or while the next header is awaited and large payloads are
  * the rule: room for a trailer, a Send with its answer, and the next Write's header. */
 #define BEHIND_LAST 512u
@@ -29,13 +27,13 @@ static void plan_make(const struct softiwarp_conn *c, struct plan *p)
 
 	iwarp_rx_want(c->stream, &w);
 	*p = (struct plan){.count = 1};
-	if (w.payload && w.length >= DIRECT_MIN) {
+	if (w.large) {
 		p->iov[0] = (struct iovec){w.data, w.length};
 		p->count = 2;
 		p->direct = w.length;
 		ahead = w.behind > MPA_TRAILER_MAX ? w.behind : BEHIND_LAST;
-	} else if (iwarp_rx_last_payload(c->stream) >= DIRECT_MIN && !w.payload) {
-		ahead = BEHIND_LAST;
+	} else if (iwarp_rx_expects_large(c->stream)) {
+		ahead = w.length + BEHIND_LAST; /* less than IWARP_LARGE more */
 	}
 	p->iov[p->count - 1] = (struct iovec){staging, ahead};
 	p->total = p->direct + ahead;

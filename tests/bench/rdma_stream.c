@@ -4,7 +4,7 @@
  *
  *     cc -O2 -std=gnu11 -D_GNU_SOURCE -I. -o /tmp/rdma_stream tests/bench/rdma_stream.c \
  *         build/release/libcommon.a -lisal -lcrypto -ljson-c -pthread
- *     /tmp/rdma_stream SIZE DEPTH SECONDS [CRC 0|1] [ULPDU] */
+ *     /tmp/rdma_stream SIZE DEPTH SECONDS [CRC 0|1] [ULPDU] [SPIN us] */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -22,7 +22,6 @@
 
 #define MESSAGE 76
 #define DEPTH_MAX 256
-#define SPIN_NS 50000
 
 struct slot { /* one request of the client's, or its answer at the server */
 	struct rdma_receive receive;
@@ -44,6 +43,7 @@ struct end {
 	uint32_t size, depth, stag;
 	uint64_t address, done, bytes;
 	double seconds;
+	uint64_t spin_ns;
 	bool client, timing, over;
 };
 
@@ -97,11 +97,11 @@ static void ignore(struct rdma_work *w, int status)
 
 static void slots_make(struct end *e)
 {
-	e->memory = alloc_aligned(4096, (size_t)e->size * DEPTH_MAX);
+	e->memory = alloc_aligned(4096, (size_t)e->size * e->depth);
 	if (!e->memory)
 		fail("memory");
-	memset(e->memory, 1, (size_t)e->size * DEPTH_MAX);
-	for (uint32_t i = 0; i < DEPTH_MAX; i++) {
+	memset(e->memory, 1, (size_t)e->size * e->depth);
+	for (uint32_t i = 0; i < e->depth; i++) {
 		struct slot *s = &e->slots[i];
 
 		s->end = e;
@@ -127,8 +127,8 @@ static void event(void *owner, enum rdma_conn_event what, const struct rdma_priv
 		fail("connect");
 	if (!e->client)
 		return;
-	if (rdma_register(e->provider, e->memory, (size_t)e->size * DEPTH_MAX, &e->region) ||
-		rdma_expose(e->conn, e->region, e->memory, e->size * DEPTH_MAX, RDMA_REMOTE_WRITE,
+	if (rdma_register(e->provider, e->memory, (size_t)e->size * e->depth, &e->region) ||
+		rdma_expose(e->conn, e->region, e->memory, e->size * e->depth, RDMA_REMOTE_WRITE,
 			&e->stag, &e->address))
 		fail("expose");
 	for (uint32_t i = 0; i < e->depth; i++) {
@@ -194,7 +194,7 @@ static void usage_print(const char *who, const struct end *e)
 
 static void end_run(struct end *e, int fd, int cpu, const struct softiwarp_config *config)
 {
-	struct loop_config lc = {.spin_ns = SPIN_NS};
+	struct loop_config lc = {.spin_ns = e->spin_ns};
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -246,12 +246,13 @@ int main(int argc, char **argv)
 	pid_t child;
 
 	if (argc < 4 || !e) {
-		fprintf(stderr, "usage: rdma_stream SIZE DEPTH SECONDS [CRC] [ULPDU]\n");
+		fprintf(stderr, "usage: rdma_stream SIZE DEPTH SECONDS [CRC] [ULPDU] [SPIN]\n");
 		return 2;
 	}
 	e->size = (uint32_t)atoi(argv[1]);
 	e->depth = min_u32((uint32_t)atoi(argv[2]), DEPTH_MAX);
 	e->seconds = atof(argv[3]);
+	e->spin_ns = argc > 6 ? (uint64_t)atoi(argv[6]) * 1000 : 0;
 	tcp_make(fds);
 	child = fork();
 	e->client = child != 0;

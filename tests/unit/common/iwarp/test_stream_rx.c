@@ -218,7 +218,7 @@ static void revoked_while_a_write_arrives_is_refused(void **state)
 	have_all(&w.a, out);
 	assert_int_equal(iwarp_rx_feed(w.b.s, out, 500), 0);
 	iwarp_rx_want(w.b.s, &want);
-	assert_true(want.payload);
+	assert_false(want.large);
 	assert_ptr_equal(want.data, w.b.memory + 484);
 	assert_int_equal(want.length, 516);
 	assert_int_equal(want.behind, mpa_pad(1014) + 4);

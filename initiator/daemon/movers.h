@@ -1,0 +1,17 @@
+/* The movers of one loop thread, and what they are made from: the one place of the initiator that
+ * names concrete ones. Used by iserd for its sessions, and by each job for its own loop. */
+#pragma once
+
+#include "common/datamover/datamover.h"
+
+struct daemon_config;
+struct daemon_movers;
+struct loop;
+
+/* All movers that are built in, on `loop`. 0 or -ENOMEM. */
+int daemon_movers_new(
+	struct loop *loop, const struct daemon_config *config, struct daemon_movers **ret);
+/* "iser" or "tcp", as node_transport_name() says; NULL for another word. */
+struct dm_mover *daemon_movers_find(const struct daemon_movers *m, const char *transport);
+/* After the last connection is gone. NULL is allowed. */
+void daemon_movers_free(struct daemon_movers *m);

@@ -1,6 +1,6 @@
 /* One interface to RDMA, with several providers behind it: software iWARP on TCP sockets
  * (softiwarp.c), libibverbs and librdmacm (verbs.c, a later work), memory (tests/kit). Our own
- * verbs: no ibv_ type and no system header is here. Used by datamover/iser.c.
+ * verbs: no type of a library and no system header is here. Used by datamover/iser.c.
  *
  * A provider, and all that comes from it, belongs to one loop. Posting queues; rdma_flush() (or the
  * end of the loop's turn) lets all that was posted leave at once. Every work request completes

@@ -236,11 +236,16 @@ static void tcp_make(int fds[2])
 	close(l);
 }
 
+static uint32_t number(const char *text)
+{
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
 	struct softiwarp_config config = {
-		.crc = argc > 4 && atoi(argv[4]) ? SOFTIWARP_CRC_ON : SOFTIWARP_CRC_OFF,
-		.max_ulpdu = argc > 5 ? (uint32_t)atoi(argv[5]) : 0};
+		.crc = argc > 4 && number(argv[4]) ? SOFTIWARP_CRC_ON : SOFTIWARP_CRC_OFF,
+		.max_ulpdu = argc > 5 ? number(argv[5]) : 0};
 	struct end *e = alloc_zeroed(sizeof(*e));
 	int fds[2];
 	pid_t child;
@@ -249,10 +254,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: rdma_stream SIZE DEPTH SECONDS [CRC] [ULPDU] [SPIN]\n");
 		return 2;
 	}
-	e->size = (uint32_t)atoi(argv[1]);
-	e->depth = min_u32((uint32_t)atoi(argv[2]), DEPTH_MAX);
+	e->size = number(argv[1]);
+	e->depth = min_u32(number(argv[2]), DEPTH_MAX);
 	e->seconds = atof(argv[3]);
-	e->spin_ns = argc > 6 ? (uint64_t)atoi(argv[6]) * 1000 : 0;
+	e->spin_ns = argc > 6 ? (uint64_t)number(argv[6]) * 1000 : 0;
 	tcp_make(fds);
 	child = fork();
 	e->client = child != 0;

@@ -102,6 +102,15 @@ static inline void receive_post(struct end *e, void *data, uint32_t length)
 	e->receive[e->posted++] = (struct iwarp_place){data, length};
 }
 
+/* The same numbers in every run. */
+static inline size_t random_below(size_t n)
+{
+	static uint32_t x = 1;
+
+	x = x * 1664525 + 1013904223;
+	return (x >> 8) % n;
+}
+
 /* Puts bytes where the stream wants them, or feeds them. */
 static inline int deliver(struct end *e, const uint8_t *data, size_t n, bool in_place)
 {
@@ -131,7 +140,7 @@ static inline int pump(struct end *from, struct end *to, size_t chunk, bool in_p
 	int r = 0;
 
 	while (!r && iwarp_tx_have(from->s, &iov)) {
-		size_t limit = chunk ? chunk : 1 + (size_t)rand() % 5000;
+		size_t limit = chunk ? chunk : 1 + random_below(5000);
 		size_t k = min_size(iov->iov_len, min_size(limit, sizeof(bytes)));
 
 		memcpy(bytes, iov->iov_base, k);

@@ -54,7 +54,6 @@ static void conversation_survives_any_chunking(void **state)
 	static const uint32_t ulpdus[] = {128, 1442, 32786, 65528, 65535};
 
 	(void)state;
-	srand(1);
 	for (unsigned c = 0; c < ARRAY_SIZE(chunks); c++)
 		for (unsigned u = 0; u < ARRAY_SIZE(ulpdus); u++)
 			for (int mode = 0; mode < 4; mode++)

@@ -236,7 +236,6 @@ static void mutated_frames_reach_nothing_else(void **state)
 	size_t length;
 
 	(void)state;
-	srand(7);
 	for (int round = 0; round < 3000; round++) {
 		uint8_t *inbox = alloc_zeroed(600);
 		struct iwarp_message send = send_of(siw_send, 40), write, read;
@@ -256,11 +255,11 @@ static void mutated_frames_reach_nothing_else(void **state)
 		iwarp_tx_post(w.a.s, &read);
 		length = have_all(&w.a, good);
 		memcpy(bad, good, length);
-		for (int i = rand() % 4; i >= 0; i--)
-			bad[(size_t)rand() % length] ^= (uint8_t)(1 << rand() % 8);
+		for (size_t i = random_below(4); i < 4; i++)
+			bad[random_below(length)] ^= (uint8_t)(1 << random_below(8));
 		receive_post(&w.b, inbox, 600);
 		while (at < length && !r) {
-			size_t k = min_size(length - at, 1 + (size_t)rand() % 300);
+			size_t k = min_size(length - at, 1 + random_below(300));
 
 			r = deliver(&w.b, bad + at, k, round & 1);
 			at += k;

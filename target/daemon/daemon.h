@@ -62,6 +62,7 @@ struct daemon {
 	struct portal_spread spread;
 	struct portal **portals;
 	size_t portal_count;
+	bool ports_written; /* options.port_file is ours to remove */
 	struct control_server *control;
 	const char *control_path;
 	uint64_t started_ns;

@@ -138,13 +138,14 @@ static int start_portals(struct daemon *d)
 	return status;
 }
 
-static int write_ports(const struct daemon *d)
+static int write_ports(struct daemon *d)
 {
 	FILE *f = fopen(d->options.port_file, "we");
 	bool failed;
 
 	if (!f)
 		return fail("cannot write", d->options.port_file, -errno);
+	d->ports_written = true;
 	for (size_t i = 0; i < d->portal_count; i++)
 		fprintf(f, "%u\n", address_port(portal_address(d->portals[i])));
 	failed = ferror(f) != 0;
@@ -301,7 +302,7 @@ void daemon_free(struct daemon *d)
 	control_server_free(d->control);
 	free_workers(d);
 	target_set_free(d->targets);
-	if (d->options.port_file && d->portal_count)
+	if (d->ports_written)
 		remove(d->options.port_file);
 	alloc_free(d->portals);
 	alloc_free(d->worker_list);

@@ -194,7 +194,7 @@ struct tcp_task {
 	bool responded; /* its SCSI Response was handed over */
 	uint64_t lun;
 	struct list transfers; /* dm_transfer, under way */
-	uint32_t finishing; /* transfers whose `done` is due: it may still look at the record */
+	uint32_t finishing;    /* transfers whose `done` is due: it may still look at the record */
 	struct list r2ts;
 	uint32_t r2t_count;
 	uint32_t next_sn;	   /* DataSN and R2TSN share one numbering (section 4.2.2.4) */

@@ -11,8 +11,8 @@
 
 #define ISCSI_BHS_SIZE 48
 #define ISCSI_TAG_NONE 0xffffffffu /* the reserved value of ITT and TTT */
-#define ISCSI_CDB_SIZE 16 /* in the BHS; a longer CDB goes on in an AHS */
-#define ISCSI_CDB_MAX 260 /* SPC-4: the longest variable-length CDB */
+#define ISCSI_CDB_SIZE 16	   /* in the BHS; a longer CDB goes on in an AHS */
+#define ISCSI_CDB_MAX 260	   /* SPC-4: the longest variable-length CDB */
 #define ISCSI_VERSION 0x00
 #define ISCSI_PORTAL_GROUP_TAG 1 /* every portal of one daemon is in one group */
 
@@ -124,27 +124,27 @@ struct iscsi_isid {
  * every PDU carries them; a field that an opcode does not have is 0 in decode and ignored in
  * encode. "I": in PDUs from the initiator, "T": from the target. */
 struct iscsi_pdu {
-	uint8_t opcode; /* enum iscsi_opcode */
-	bool immediate; /* I */
-	bool final; /* F bit; for Login the T (transit) bit is in login.transit */
-	uint8_t ahs_words; /* TotalAHSLength, in 4-byte words */
+	uint8_t opcode;	      /* enum iscsi_opcode */
+	bool immediate;	      /* I */
+	bool final;	      /* F bit; for Login the T (transit) bit is in login.transit */
+	uint8_t ahs_words;    /* TotalAHSLength, in 4-byte words */
 	uint32_t data_length; /* DataSegmentLength, without padding, at most 0xffffff */
-	uint64_t lun; /* SAM-5 form, as on the wire, big-endian value */
+	uint64_t lun;	      /* SAM-5 form, as on the wire, big-endian value */
 	uint32_t itt; /* opaque to the target, compared only; kept as read from the wire (be32) */
 
-	uint32_t cmd_sn, exp_stat_sn; /* I */
+	uint32_t cmd_sn, exp_stat_sn;		  /* I */
 	uint32_t stat_sn, exp_cmd_sn, max_cmd_sn; /* T */
 
 	union {
 		struct {
 			bool read, write;
-			uint8_t attribute; /* enum iscsi_task_attribute */
+			uint8_t attribute;	  /* enum iscsi_task_attribute */
 			uint32_t expected_length; /* EDTL; of the write if bidirectional */
 			uint8_t cdb[ISCSI_CDB_SIZE];
 		} command;
 		struct {
 			uint8_t response; /* enum iscsi_response */
-			uint8_t status; /* SAM status */
+			uint8_t status;	  /* SAM status */
 			bool overflow, underflow, bidi_overflow, bidi_underflow;
 			uint32_t snack_tag, exp_data_sn, residual, bidi_residual;
 		} response;
@@ -168,7 +168,7 @@ struct iscsi_pdu {
 		} r2t;
 		struct {
 			bool transit, more; /* T and C bits */
-			uint8_t csg, nsg; /* enum iscsi_stage */
+			uint8_t csg, nsg;   /* enum iscsi_stage */
 			uint8_t version_max, version_min;
 			struct iscsi_isid isid;
 			uint16_t tsih, cid;
@@ -190,7 +190,7 @@ struct iscsi_pdu {
 			uint16_t cid;
 		} logout;
 		struct {
-			uint8_t response; /* enum iscsi_logout_response */
+			uint8_t response;		 /* enum iscsi_logout_response */
 			uint16_t time2wait, time2retain; /* seconds */
 		} logout_response;
 		struct {

@@ -19,7 +19,7 @@ static inline bool sn_at_or_before(uint32_t a, uint32_t b)
 /* ---- the initiator's view ---- */
 
 struct window_initiator {
-	uint32_t cmd_sn; /* of the next non-immediate command */
+	uint32_t cmd_sn;		 /* of the next non-immediate command */
 	uint32_t exp_cmd_sn, max_cmd_sn; /* as last told by the target */
 };
 
@@ -36,8 +36,8 @@ void window_update(struct window_initiator *w, uint32_t exp_cmd_sn, uint32_t max
 /* ---- the target's view ---- */
 
 enum window_verdict {
-	WINDOW_NOW, /* deliver it: it is immediate, or its CmdSN is the expected one */
-	WINDOW_LATER, /* in the window but early: keep it until its turn */
+	WINDOW_NOW,    /* deliver it: it is immediate, or its CmdSN is the expected one */
+	WINDOW_LATER,  /* in the window but early: keep it until its turn */
 	WINDOW_IGNORE, /* outside the window: dropped in silence (section 4.2.2.1) */
 };
 

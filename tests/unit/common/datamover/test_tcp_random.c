@@ -20,13 +20,13 @@ struct upper {
 
 static uint32_t any(uint32_t below)
 {
-	return (uint32_t)rand() % below;
+	return (uint32_t)random() % below;
 }
 
 /* Mostly small numbers, which hit; sometimes anything. */
 static uint32_t field(void)
 {
-	return any(8) ? any(4) : (uint32_t)rand() * 65537u;
+	return any(8) ? any(4) : (uint32_t)random() * 65537u;
 }
 
 static void moved(struct dm_transfer *t, int status)
@@ -96,10 +96,10 @@ static void random_pdu(uint8_t bhs[ISCSI_BHS_SIZE], bool target, uint32_t *ret_l
 	uint32_t length = any(4) ? any(3) * 512 : any(LENGTH + 8);
 
 	for (size_t i = 0; i < ISCSI_BHS_SIZE; i++)
-		bhs[i] = any(16) ? 0 : (uint8_t)rand();
+		bhs[i] = any(16) ? 0 : (uint8_t)random();
 	bhs[0] = target ? to_target[any(sizeof(to_target))]
 			: to_initiator[any(sizeof(to_initiator))];
-	bhs[1] = (uint8_t)(any(4) ? 0x80 | any(2) << 5 | any(2) << 6 : (uint32_t)rand());
+	bhs[1] = (uint8_t)(any(4) ? 0x80 | any(2) << 5 | any(2) << 6 : (uint32_t)random());
 	bhs[4] = any(64) ? 0 : 1;
 	put_be24(bhs + 5, length);
 	put_be32(bhs + 16, field());
@@ -136,7 +136,7 @@ static void one_life(bool target, unsigned seed)
 	struct upper u = {0};
 	struct kit_raw r;
 
-	srand(seed);
+	srandom(seed);
 	params.max_burst_length = 1024;
 	params.max_outstanding_r2t = 1 + any(4);
 	params.immediate_data = any(2);

@@ -311,10 +311,10 @@ static void any_48_bytes_can_be_decoded(void **state)
 	struct iscsi_pdu p;
 
 	(void)state;
-	srand(1);
+	srandom(1);
 	for (int i = 0; i < 100000; i++) {
 		for (size_t n = 0; n < ISCSI_BHS_SIZE; n++)
-			bhs[n] = (uint8_t)rand();
+			bhs[n] = (uint8_t)random();
 		(void)iscsi_pdu_decode(bhs, &p);
 		assert_int_equal(p.opcode, bhs[0] & 0x3f);
 	}

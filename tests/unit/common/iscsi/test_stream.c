@@ -185,9 +185,9 @@ static void receive_in_pieces(bool header_digest, bool data_digest, size_t piece
 	rx.header_digest = header_digest;
 	rx.data_digest = data_digest;
 	while (at < r.length) {
-		size_t n = min_size(r.length - at, piece ? piece : 1 + (size_t)rand() % 90);
+		size_t n = min_size(r.length - at, piece ? piece : 1 + (size_t)random() % 90);
 
-		(mixed && rand() & 1 ? direct : feed)(&rx, r.bytes + at, n, &s);
+		(mixed && random() & 1 ? direct : feed)(&rx, r.bytes + at, n, &s);
 		at += n;
 	}
 	assert_int_equal(s.pdus, 3);
@@ -198,7 +198,7 @@ static void receive_in_pieces(bool header_digest, bool data_digest, size_t piece
 static void every_chunking_gives_the_same_pdus(void **state)
 {
 	(void)state;
-	srand(2);
+	srandom(2);
 	for (int digests = 0; digests < 4; digests++) {
 		bool header = digests & 1, data = digests & 2;
 

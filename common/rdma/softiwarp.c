@@ -8,7 +8,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/sys.h"
-#include "common/loop/listener.h"
 #include "common/rdma/softiwarp_internal.h"
 
 #define ULPDU_MIN 128u
@@ -18,9 +17,9 @@
 _Static_assert(LISTENER_NO == 0 && LISTENER_MORE == 1 && LISTENER_YES == 2,
 	"mpa_key_match() answers with the same numbers");
 
-int softiwarp_match(const uint8_t *bytes, size_t length)
+enum listener_verdict softiwarp_match(const uint8_t *bytes, size_t length)
 {
-	return mpa_key_match(bytes, length);
+	return (enum listener_verdict)mpa_key_match(bytes, length);
 }
 
 /* ---- provider ---- */

@@ -35,7 +35,7 @@ void *alloc_zeroed(size_t size)
 
 void *alloc_array(size_t count, size_t size)
 {
-	if (!alloc_admit())
+	if (!alloc_admit() || (size && count > SIZE_MAX / size))
 		return NULL;
 	/* calloc(0) may give NULL, which callers would take for "no memory". */
 	return alloc_counted(calloc(count ? count : 1, size ? size : 1));

@@ -14,8 +14,9 @@
 #define THREADS_DEFAULT 4
 /* Beside a ring: for discards and what direct I/O cannot take as it is. */
 #define HELPERS 1
-/* A read up to this size is first tried from the page cache on the spot; a larger one is mostly
- * copying, which is better done for many requests in one system call. */
+/* Without a ring, a read up to this size is first tried from the page cache on the spot: that takes
+ * 2 microseconds where a thread takes 20. A larger one is mostly copying, which threads do side by
+ * side. A ring does the same by itself, for all requests of a turn in one system call. */
 #define CACHE_READ_MAX (64u * 1024)
 
 struct file_channel {
@@ -92,7 +93,7 @@ fail:
 
 /* ---- requests ---- */
 
-/* A small read of what is in the page cache needs no engine: one call, and it is there. */
+/* One call, and it is there; or it is not in the page cache. */
 static bool file_read_cached(struct file_backend *f, struct backend_request *r)
 {
 	struct iovec v = {.iov_base = r->data, .iov_len = r->length};
@@ -115,10 +116,10 @@ static void file_submit(struct backend_channel *channel, struct backend_request 
 
 	if (changes && f->backend.info.readonly)
 		completions_add(&c->completions, r, -EROFS);
-	else if (file_read_cached(f, r))
-		completions_add(&c->completions, r, 0);
 	else if (c->uring)
 		file_uring_submit(c->uring, r);
+	else if (file_read_cached(f, r))
+		completions_add(&c->completions, r, 0);
 	else
 		file_threads_submit(c->threads, r);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/loop/listener.h"
 #include "common/rdma/rdma.h"
 
 struct loop;
@@ -33,5 +34,5 @@ int softiwarp_adopt(struct rdma_provider *p, int fd, struct rdma_acceptor *accep
 int softiwarp_connect_fd(struct rdma_provider *p, int fd, uint64_t timeout_ns,
 	const struct rdma_conn_limits *limits, const struct rdma_private_data *pd,
 	const struct rdma_conn_upcalls *up, void *owner, struct rdma_conn **ret);
-/* enum listener_verdict of loop/listener.h for the first bytes of a connection. */
-int softiwarp_match(const uint8_t *bytes, size_t length);
+/* For struct listener_protocol: does the connection begin with an MPA request? */
+enum listener_verdict softiwarp_match(const uint8_t *bytes, size_t length);

@@ -112,7 +112,7 @@ struct bytes_reader {
 
 static inline struct bytes_reader bytes_reader(const void *data, size_t length)
 {
-	return (struct bytes_reader){ .at = data, .left = length };
+	return (struct bytes_reader){.at = data, .left = length};
 }
 
 /* The next n bytes, or NULL (and short_read) if there are fewer. */
@@ -167,7 +167,7 @@ struct bytes_writer {
 
 static inline struct bytes_writer bytes_writer(void *data, size_t size)
 {
-	return (struct bytes_writer){ .start = data, .size = size };
+	return (struct bytes_writer){.start = data, .size = size};
 }
 
 /* Room for n bytes to be filled by the caller, or NULL (and overflow). */

@@ -20,7 +20,7 @@ struct trail {
 static inline void trail_add(
 	struct trail *t, uint64_t now_ns, uint8_t state, uint8_t event, uint8_t next)
 {
-	t->records[t->count++ % TRAIL_LENGTH] = (struct trail_record){ now_ns, state, event, next };
+	t->records[t->count++ % TRAIL_LENGTH] = (struct trail_record){now_ns, state, event, next};
 }
 
 /* Writes the trail, oldest first, as "S1 T1 S4, S4 T5 S5, ..." into out (always ended by NUL, cut

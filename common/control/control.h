@@ -2,7 +2,8 @@
  *
  *     request   {"verb": "login", ...}
  *     replies   {"progress": ...}   any number, then one of
- *               {"ok": true, ...}   or   {"ok": false, "status": <enum exit_status>, "error": "..."}
+ *               {"ok": true, ...}   or   {"ok": false, "status": <enum exit_status>, "error":
+ * "..."}
  *
  * The server side runs on a loop; the client side blocks. Lines are at most CONTROL_LINE_MAX bytes;
  * a longer or malformed one closes that client. The peer's uid (SO_PEERCRED) is checked: root and

@@ -2,7 +2,8 @@
  * implement it (tcp.c, iser.c); the initiator and the target use it and nothing below it.
  *
  * Above this seam there is only "put this buffer" and "get this buffer". R2T, Data-In, Data-Out,
- * DataSN and R2TSN exist inside tcp.c alone; STags, Sends, RDMA Reads and Writes inside iser.c alone.
+ * DataSN and R2TSN exist inside tcp.c alone; STags, Sends, RDMA Reads and Writes inside iser.c
+ * alone.
  *
  * Threads: a mover, and all that comes from it, belongs to one loop. Re-entrance: no upcall is made
  * from inside a downcall; every upcall and every `done` comes from the loop.
@@ -20,8 +21,8 @@
  *     ...                                          full-feature phase
  *     dm_terminate()                               by either, at any time
  *     connection_terminate_notify()                always, exactly once, last: after it the mover
- *                                                  calls nothing more, and the conn is gone once the
- *                                                  upcall returns */
+ *                                                  calls nothing more, and the conn is gone once
+ * the upcall returns */
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ struct dm_region {
 /* One direction of a SCSI task's data as the initiator has it. */
 struct dm_buffer {
 	void *data;
-	uint32_t length; /* 0: no data in this direction */
+	uint32_t length;	  /* 0: no data in this direction */
 	struct dm_region *region; /* that `data` lies in; NULL where the mover may copy */
 };
 
@@ -59,8 +60,9 @@ struct dm_task {
 	void *owner;
 	uint32_t itt;
 	struct dm_buffer read, write; /* initiator */
-	uint32_t received; /* initiator, valid at the SCSI Response: bytes of read data that are known
-			      to have come. TCP counts them; RDMA cannot, and says read.length */
+	uint32_t received; /* initiator, valid at the SCSI Response: bytes of read data that are
+			      known to have come. TCP counts them; RDMA cannot, and says read.length
+			    */
 	uint32_t immediate_length; /* initiator, after dm_send_control(): immediate data sent.
 				      target: immediate data that came with the command */
 	bool can_get, can_put; /* target: the initiator advertised a buffer for it (always so on TCP
@@ -71,8 +73,8 @@ struct dm_task {
 /* One transfer of the target: caller-owned, the mover's until `done`. */
 struct dm_transfer {
 	void *data;
-	uint32_t length; /* > 0 */
-	uint32_t offset; /* in the task's data */
+	uint32_t length;	  /* > 0 */
+	uint32_t offset;	  /* in the task's data */
 	struct dm_region *region; /* that `data` lies in */
 	/* Data_Completion_Notify (RFC 5047 section 7.2.3): 0, or negative errno when the connection
 	 * is failing. `data` is the caller's again. */
@@ -86,7 +88,8 @@ struct dm_transfer {
 /* Sequence numbers that PDUs made by the mover must carry (Data-In, R2T, Data-Out). The upper layer
  * owns the struct and keeps it current; the mover only reads it. */
 struct dm_sequence {
-	uint32_t stat_sn, exp_cmd_sn, max_cmd_sn; /* target: next StatSN (not advanced by a mover) */
+	uint32_t stat_sn, exp_cmd_sn,
+		max_cmd_sn;   /* target: next StatSN (not advanced by a mover) */
 	uint32_t exp_stat_sn; /* initiator */
 };
 
@@ -123,14 +126,15 @@ struct dm_acceptor {
 
 /* What people are shown (-P 3, isertadm): all strings are static or in the struct. */
 struct dm_conn_info {
-	const char *mover; /* "tcp" or "iser" */
+	const char *mover;    /* "tcp" or "iser" */
 	const char *provider; /* "socket", "softiwarp", "verbs", "memory" */
 	char local[64], peer[64];
-	bool header_digest, data_digest; /* for software iWARP: data_digest tells whether MPA's CRC is on */
+	bool header_digest,
+		data_digest; /* for software iWARP: data_digest tells whether MPA's CRC is on */
 	bool remote_invalidate;
 	uint64_t pdus_sent, pdus_received, bytes_sent, bytes_received;
 	uint32_t queue_depth; /* receives posted (iSER) */
-	char detail[64]; /* provider's own: device, FPDU size */
+	char detail[64];      /* provider's own: device, FPDU size */
 };
 
 struct dm_ops {
@@ -164,14 +168,16 @@ struct dm_conn {
 	const struct dm_upcalls *up;
 	void *owner;
 	const struct dm_sequence *sequence;
-	/* True when the mover checksums what it sends (TCP data digest, MPA CRC): memory that others
-	 * may change while it is sent must then be copied first. Set by dm_enable() at the latest. */
+	/* True when the mover checksums what it sends (TCP data digest, MPA CRC): memory that
+	 * others may change while it is sent must then be copied first. Set by dm_enable() at the
+	 * latest. */
 	bool checksums_data;
 	/* True for iSER: RFC 7145's keys are negotiated, digests are None. */
 	bool rdma;
 };
 
-/* ---- downcalls. Each names its primitive of RFC 5047 section 7.1 and what each mover does. ---- */
+/* ---- downcalls. Each names its primitive of RFC 5047 section 7.1 and what each mover does. ----
+ */
 
 /* Begins a connection. TCP: socket connect. iSER: rdma connect with the CM private data of RFC 7145
  * section 5.1. `connected` or `connection_terminate_notify` follows, the latter with -ETIMEDOUT
@@ -183,8 +189,7 @@ static inline int dm_connect(struct dm_mover *m, const struct address *to, uint6
 }
 
 /* Target, inside accepted(). */
-static inline void dm_conn_set_owner(
-	struct dm_conn *c, const struct dm_upcalls *up, void *owner)
+static inline void dm_conn_set_owner(struct dm_conn *c, const struct dm_upcalls *up, void *owner)
 {
 	c->up = up;
 	c->owner = owner;
@@ -196,7 +201,8 @@ static inline void dm_conn_set_sequence(struct dm_conn *c, const struct dm_seque
 	c->sequence = s;
 }
 
-/* TCP: nothing to do. iSER: one memory region of the RDMA device. -ENOMEM and what the device says. */
+/* TCP: nothing to do. iSER: one memory region of the RDMA device. -ENOMEM and what the device says.
+ */
 static inline int dm_register_region(
 	struct dm_mover *m, void *address, size_t length, struct dm_region **ret)
 {
@@ -215,8 +221,8 @@ static inline void dm_mover_free(struct dm_mover *m)
 		m->ops->free_mover(m);
 }
 
-/* Login: fills in the keys that the mover owns (digests and MaxRecvDataSegmentLength; RDMAExtensions
- * and the two RecvDataSegmentLengths for iSER), leaving all others untouched. */
+/* Login: fills in the keys that the mover owns (digests and MaxRecvDataSegmentLength;
+ * RDMAExtensions and the two RecvDataSegmentLengths for iSER), leaving all others untouched. */
 static inline void dm_declare_keys(struct dm_conn *c, struct iscsi_params *offer)
 {
 	c->ops->declare_keys(c, offer);
@@ -229,14 +235,16 @@ static inline int dm_allocate_connection_resources(
 	return c->ops->allocate_connection_resources(c, outcome);
 }
 
-/* Notice_Key_Values and Enable_Datamover in one: the outcome of the login is in force from here on. */
+/* Notice_Key_Values and Enable_Datamover in one: the outcome of the login is in force from here on.
+ */
 static inline int dm_enable(struct dm_conn *c, const struct iscsi_params *outcome)
 {
 	return c->ops->enable(c, outcome);
 }
 
 /* Connection_Terminate. `graceful`: what was handed over before leaves first (a Logout Response, a
- * Reject), for at most a second; otherwise at once. Idempotent. connection_terminate_notify() follows. */
+ * Reject), for at most a second; otherwise at once. Idempotent. connection_terminate_notify()
+ * follows. */
 static inline void dm_terminate(struct dm_conn *c, bool graceful)
 {
 	c->ops->terminate(c, graceful);
@@ -268,9 +276,9 @@ static inline int dm_get_data(struct dm_conn *c, struct dm_task *task, struct dm
 	return c->ops->get_data(c, task, t);
 }
 
-/* Deallocate_Task_Resources. From here on the peer can reach nothing of the task's memory. Initiator:
- * to be called before the task's buffers are touched or given away, also when it failed. Target:
- * transfers under way get their `done` (-ECANCELED) from the loop, later. */
+/* Deallocate_Task_Resources. From here on the peer can reach nothing of the task's memory.
+ * Initiator: to be called before the task's buffers are touched or given away, also when it failed.
+ * Target: transfers under way get their `done` (-ECANCELED) from the loop, later. */
 static inline void dm_deallocate_task_resources(struct dm_conn *c, struct dm_task *task)
 {
 	c->ops->deallocate_task_resources(c, task);

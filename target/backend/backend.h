@@ -1,6 +1,6 @@
 /* What the SCSI device server needs of a store: one interface, several stores (file, memory, null)
- * and two that stack on any of them (delay, fault). A backend is shared by all loops; each loop opens
- * a channel on it, through which its requests go and complete, on that loop. */
+ * and two that stack on any of them (delay, fault). A backend is shared by all loops; each loop
+ * opens a channel on it, through which its requests go and complete, on that loop. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,14 +16,14 @@ struct backend_channel;
 enum backend_operation {
 	BACKEND_READ,
 	BACKEND_WRITE,
-	BACKEND_FLUSH, /* everything that was written is on stable storage when done (all of the
-			  backend, whichever channel wrote it) */
+	BACKEND_FLUSH,	 /* everything that was written is on stable storage when done (all of the
+			    backend, whichever channel wrote it) */
 	BACKEND_DISCARD, /* the range may lose its content; reads as zeros afterwards */
 	BACKEND_WRITE_ZEROES, /* the range reads as zeros; allocated or not as the store likes */
 };
 
-/* Caller-owned, the backend's until `done`. offset and length are bytes and lie in the backend's size
- * (the caller checks); for READ and WRITE `data` holds `length` bytes. */
+/* Caller-owned, the backend's until `done`. offset and length are bytes and lie in the backend's
+ * size (the caller checks); for READ and WRITE `data` holds `length` bytes. */
 struct backend_request {
 	enum backend_operation operation;
 	uint64_t offset, length;
@@ -37,7 +37,7 @@ struct backend_request {
 };
 
 struct backend_info {
-	uint64_t size; /* bytes, a multiple of block_size */
+	uint64_t size;	     /* bytes, a multiple of block_size */
 	uint32_t block_size; /* preferred logical block: 512 or 4096 */
 	uint32_t physical_block_size;
 	uint32_t discard_granularity; /* bytes; 0: no discard */

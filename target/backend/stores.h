@@ -1,5 +1,6 @@
-/* The constructors of the stores; named only by the daemon's main and by tests. On failure a negative
- * errno, and in `why` (of `why_size` bytes) one line for a person: what, where, what would be right. */
+/* The constructors of the stores; named only by the daemon's main and by tests. On failure a
+ * negative errno, and in `why` (of `why_size` bytes) one line for a person: what, where, what would
+ * be right. */
 #pragma once
 
 #include <stddef.h>
@@ -15,10 +16,10 @@ enum file_engine {
 };
 
 struct file_config {
-	const char *path; /* a regular file or a block device; it must exist */
-	uint64_t size; /* bytes to export; 0: all. A file shorter than this is refused */
+	const char *path;    /* a regular file or a block device; it must exist */
+	uint64_t size;	     /* bytes to export; 0: all. A file shorter than this is refused */
 	uint32_t block_size; /* 512 or 4096; 0: what the device says, 512 for files */
-	bool direct; /* O_DIRECT */
+	bool direct;	     /* O_DIRECT */
 	bool readonly;
 	/* true: WRITE is done when the kernel has it, FLUSH and fua make it durable. false: every
 	 * WRITE is durable when done (RWF_DSYNC). */
@@ -31,7 +32,7 @@ int file_backend_new(
 	const struct file_config *config, struct backend **ret, char *why, size_t why_size);
 
 struct memory_config {
-	uint64_t size; /* bytes, a multiple of block_size */
+	uint64_t size;	     /* bytes, a multiple of block_size */
 	uint32_t block_size; /* 512 or 4096; 0: 512 */
 	bool readonly;
 };
@@ -55,9 +56,9 @@ struct fault_rule {
 	enum backend_operation operation;
 	bool every_operation; /* else only `operation` */
 	uint64_t from, to; /* bytes; a request that touches [from, to) is hit; to 0: everywhere */
-	uint64_t after; /* the first `after` hits pass */
-	uint64_t count; /* then so many fail; 0: all */
-	int error; /* positive errno: EIO, ENOSPC, EROFS, ... */
+	uint64_t after;	   /* the first `after` hits pass */
+	uint64_t count;	   /* then so many fail; 0: all */
+	int error;	   /* positive errno: EIO, ENOSPC, EROFS, ... */
 };
 
 struct fault_config {

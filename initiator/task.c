@@ -174,9 +174,7 @@ static struct iscsi_pdu task_command(const struct ini_session *s, const struct i
 /* The mover did not take it: the connection is failing, and the task is held for the next. */
 static void task_take_back(struct ini_session *s, struct ini_task *t)
 {
-	tags_remove(s->tags, t->itt);
-	list_remove(&t->link);
-	s->on_wire_count--;
+	session_task_retire(s, t); /* the mover may have got as far as knowing it */
 	task_queue(s, t);
 	if (t->urgent)
 		session_task_fail(s, t, -ENOTCONN);

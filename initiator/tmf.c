@@ -88,6 +88,15 @@ static void reset_answered(struct ini_session *s, const struct session_tmf *tmf,
 		tmf->done(tmf->arg, response);
 }
 
+static struct ini_task *task_overdue(struct ini_session *s, uint64_t now)
+{
+	struct ini_task *t;
+
+	list_for_each(t, &s->on_wire,
+		link) if (t->state == INI_TASK_ON_WIRE && now >= t->due_ns) return t;
+	return NULL;
+}
+
 void session_tmf_response(struct ini_session *s, int response)
 {
 	struct session_tmf tmf = s->tmf;
@@ -98,6 +107,8 @@ void session_tmf_response(struct ini_session *s, int response)
 		abort_answered(s, &tmf, response);
 	else
 		reset_answered(s, &tmf, response);
+	if (task_overdue(s, session_now(s)))
+		session_wake(s, 0); /* it waited for its turn */
 }
 
 void session_tmf_drop(struct ini_session *s)
@@ -108,15 +119,6 @@ void session_tmf_drop(struct ini_session *s)
 	s->tmf = (struct session_tmf){0};
 	if (tmf.done)
 		tmf.done(tmf.arg, -ENOTCONN);
-}
-
-static struct ini_task *task_overdue(struct ini_session *s, uint64_t now)
-{
-	struct ini_task *t;
-
-	list_for_each(t, &s->on_wire,
-		link) if (t->state == INI_TASK_ON_WIRE && now >= t->due_ns) return t;
-	return NULL;
 }
 
 static void abort_overdue(struct ini_session *s, uint64_t now)

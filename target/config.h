@@ -148,6 +148,7 @@ struct config_report {
 	char **lines; /* warnings begin with "warning: " after the place */
 	size_t count;
 	unsigned errors, warnings;
+	bool unnumbered; /* lines mean nothing to the reader: the text is a command line */
 	bool incomplete; /* there was no memory for a line */
 };
 

@@ -169,7 +169,7 @@ void config_check_lun(struct config_reader *r, void *section, yaml_node_t *mappi
 
 	if (l->backend == CONFIG_STORE_FILE)
 		check_file(r, l, mapping);
-	else
+	else if (l->backend > CONFIG_STORE_FILE)
 		check_memory(r, l, mapping);
 	if (l->faults.count > FAULTS_MAX)
 		config_complain(r, mapping, "fault", "more than %d rules", FAULTS_MAX);

@@ -121,7 +121,7 @@ static void complain_unknown(struct config_reader *r, const struct config_schema
 	yaml_node_t *mapping, const char *name)
 {
 	const char *nearest = config_nearest(schema->rows, name);
-	char all[400] = "";
+	char all[200] = "";
 	size_t used = 0;
 
 	if (nearest) {
@@ -132,8 +132,12 @@ static void complain_unknown(struct config_reader *r, const struct config_schema
 	for (const struct config_row *row = schema->rows; row->name && used < sizeof(all); row++)
 		used += (size_t)snprintf(
 			all + used, sizeof(all) - used, "%s%s", used ? ", " : "", row->name);
-	config_complain(
-		r, mapping, name, "there is no such key; a %s has %s", schema->element, all);
+	if (used >= sizeof(all))
+		config_complain(
+			r, mapping, name, "there is no such key; isertd --keys lists them all");
+	else
+		config_complain(r, mapping, name, "there is no such key; a %s has %s",
+			schema->element, all);
 }
 
 /* Whether an earlier pair of the mapping has the same key. */

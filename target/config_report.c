@@ -49,7 +49,7 @@ void config_report_add(struct config_report *r, bool warning, const char *file, 
 		r->warnings++;
 	else
 		r->errors++;
-	report_append(r, report_line(warning, file, line, text));
+	report_append(r, report_line(warning, file, r->unnumbered ? 0 : line, text));
 }
 
 void config_report_free(struct config_report *r)

@@ -51,10 +51,9 @@ static int read_choice(struct scalar *s)
 {
 	int i = choice_find(s);
 
-	if (i < 0)
-		return i;
-	*(int *)s->field = i;
-	return 0;
+	/* Set also when wrong: what depends on it is then not complained about. */
+	*(int *)s->field = i < 0 ? -1 : i;
+	return i < 0 ? i : 0;
 }
 
 static int read_string(struct scalar *s)

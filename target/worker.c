@@ -68,6 +68,8 @@ void worker_free(struct worker *w)
 		dm_unregister_region(w->movers[i].mover, w->movers[i].arena);
 		dm_mover_free(w->movers[i].mover);
 	}
+	if (w->platform_free)
+		w->platform_free(w);
 	pool_free(w->commands);
 	arena_free(w->arena);
 	loop_free(w->loop);

@@ -53,6 +53,7 @@ struct worker {
 	struct target_set *targets;
 	struct tgt_session_counters counters; /* of the sessions that are gone */
 	void *platform;			      /* the daemon's own: what it made the movers from */
+	void (*platform_free)(struct worker *w); /* after the movers, before the loop; or NULL */
 	/* While the daemon stops: called when the last connection and session are gone. */
 	void (*idle)(struct worker *w);
 	struct loop_call settle;

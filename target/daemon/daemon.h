@@ -97,10 +97,8 @@ target_open_backend store_open;
 #define DAEMON_PROTOCOLS 2
 extern const struct portal_protocol daemon_protocols[DAEMON_PROTOCOLS];
 
-/* The movers of one worker. 0 or -ENOMEM. */
+/* The movers of one worker, freed with it. 0 or -ENOMEM. */
 int movers_new(struct daemon_worker *w, const struct config *c);
-/* After worker_free(). */
-void movers_free(struct daemon_worker *w);
 
 /* ---- start.c ---- */
 

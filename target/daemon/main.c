@@ -53,7 +53,7 @@ static void raise_descriptors(void)
 
 static int load(struct daemon *d)
 {
-	struct config_report report = {0};
+	struct config_report report = {.unnumbered = quick_wanted(&d->options)};
 	int err = quick_wanted(&d->options) ? quick_config(&d->options, &report, &d->config)
 					    : config_load(d->options.config, &report, &d->config);
 
@@ -76,7 +76,7 @@ static size_t count_luns(const struct config *c)
 /* --check: the images too, which a start would open. */
 static int check(struct daemon *d)
 {
-	struct config_report report = {0};
+	struct config_report report = {.unnumbered = quick_wanted(&d->options)};
 	struct target_set *set;
 	int err = target_set_new(d->config, 1, store_open, &report, &set);
 

@@ -96,17 +96,19 @@ static int iser_new(struct daemon_worker *w, const struct config *c)
 	return w->iser ? 0 : -ENOMEM;
 }
 
+static void provider_free(struct worker *w)
+{
+	struct daemon_worker *d = w->platform;
+
+	rdma_provider_free(d->softiwarp);
+}
+
 int movers_new(struct daemon_worker *w, const struct config *c)
 {
 	int err;
 
 	w->worker->platform = w;
+	w->worker->platform_free = provider_free;
 	err = tcp_new(w, c);
 	return err < 0 ? err : iser_new(w, c);
-}
-
-void movers_free(struct daemon_worker *w)
-{
-	rdma_provider_free(w->softiwarp);
-	w->softiwarp = NULL;
 }

@@ -23,6 +23,16 @@ struct lun_words {
 	const char *what;
 };
 
+static bool is_kind(const char *text, size_t length)
+{
+	static const char *const kinds[] = {"file", "memory", "null"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strlen(kinds[i]) == length && !strncmp(kinds[i], text, length))
+			return true;
+	return false;
+}
+
 /* "[N=]KIND=WHAT", with ':' also taken for the second '='. */
 static int split_lun(const char *text, unsigned long next, struct lun_words *ret)
 {
@@ -37,7 +47,7 @@ static int split_lun(const char *text, unsigned long next, struct lun_words *ret
 	}
 	ret->kind = text;
 	ret->kind_length = strcspn(text, "=:");
-	if (!text[ret->kind_length])
+	if (!text[ret->kind_length] || !is_kind(text, ret->kind_length))
 		return -EINVAL;
 	ret->what = text + ret->kind_length + 1;
 	return 0;

@@ -77,7 +77,8 @@ int daemon_reload(struct daemon *d, struct config_report *report)
 	}
 	log_report(report);
 	if (err < 0)
-		log_error("reload", "nothing has changed: %s", strerror(-err));
+		log_error("reload", "nothing has changed: %s",
+			err == -EINVAL ? "there are mistakes" : strerror(-err));
 	else
 		log_info("reload", "%s is in force", d->options.config);
 	return err;

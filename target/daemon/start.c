@@ -233,7 +233,7 @@ static int start_threads(struct daemon *d)
 
 static int start_targets(struct daemon *d)
 {
-	struct config_report report = {0};
+	struct config_report report = {.unnumbered = quick_wanted(&d->options)};
 	int err;
 
 	d->worker_count = d->config->loops ? d->config->loops : cpu_count();

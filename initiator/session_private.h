@@ -3,7 +3,7 @@
  * share. */
 #pragma once
 
-#include "common/base/pool.h"
+#include "common/base/tags.h"
 #include "common/iscsi/window.h"
 #include "common/loop/loop.h"
 #include "initiator/conn.h"

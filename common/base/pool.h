@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/tags.h"
-
 /* `count` objects of `size` bytes, allocated once. */
 struct pool;
 

@@ -370,6 +370,25 @@ static void any_failed_call_leaves_no_half_open_server(void **state)
 	loop_free(l);
 }
 
+/* Both ends allocate in this process: whichever fails, the call ends, and the daemon lives. */
+static void any_failed_allocation_ends_one_call_at_most(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned long n = 1; n < 12; n++) {
+		struct control_client *c = NULL;
+		struct json_object *reply = NULL;
+
+		alloc_fail_nth(n);
+		if (control_connect(f->path, &c) == 0 &&
+			control_call(c, request("echo"), NULL, NULL, &reply) == 0)
+			json_object_put(reply);
+		alloc_fail_nth(0);
+		control_disconnect(c);
+	}
+	request_is_answered(state);
+}
+
 static void client_without_daemon_is_told(void **state)
 {
 	struct control_client *c = NULL;
@@ -388,7 +407,7 @@ static void client_without_daemon_is_told(void **state)
 static void daemon_that_goes_away_is_told_from_an_answer(void **state)
 {
 	struct fixture *f = *state;
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	struct control_client *c = NULL;
 	struct json_object *reply = NULL;
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -423,6 +442,7 @@ int main(void)
 		TEST(socket_is_not_for_everybody),
 		TEST(stale_socket_is_replaced_but_nothing_else),
 		TEST(any_failed_call_leaves_no_half_open_server),
+		TEST(any_failed_allocation_ends_one_call_at_most),
 		cmocka_unit_test(client_without_daemon_is_told),
 		TEST(daemon_that_goes_away_is_told_from_an_answer),
 	};

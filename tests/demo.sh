@@ -47,8 +47,8 @@ trap 'echo; echo "demo: interrupted; cleaning up" >&2; exit 130' INT TERM HUP
 
 start_target() { # port
 	rm -f "$work/port"
-	printf '    $ isertd --portal 127.0.0.1:%s --target %s --lun 0=file:disk.img &\n' "$1" "$iqn"
-	isertd --portal "127.0.0.1:$1" --target "$iqn" --lun "0=file:$work/disk.img" --port-file "$work/port" \
+	printf '    $ isertd --portal 127.0.0.1:%s --target %s --lun 0=file=disk.img &\n' "$1" "$iqn"
+	isertd --portal "127.0.0.1:$1" --target "$iqn" --lun "0=file=$work/disk.img" --port-file "$work/port" \
 		>>"$work/isertd.log" 2>&1 &
 	target_pid=$!
 	for _ in $(seq 100); do

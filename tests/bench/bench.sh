@@ -39,7 +39,7 @@ pin_target="" pin_client=""
 # ---- the two targets ----
 echo "bench: filling $size of random data"
 head -c "$size" /dev/urandom >"$store" || die "no room for $size in /dev/shm; set SIZE"
-$pin_target isertd --portal 127.0.0.1:0 --loops 1 --target "$iqn" --lun "1=memory:$size" --port-file "$work/port" \
+$pin_target isertd --portal 127.0.0.1:0 --loops 1 --target "$iqn" --lun "1=memory=$size" --port-file "$work/port" \
 	>"$work/isertd.log" 2>&1 &
 isertd_pid=$!
 pids+=("$isertd_pid")

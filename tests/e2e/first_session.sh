@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../kit/functions.sh"
 
 truncate -s 256M "$W/disk"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file:$W/disk" --lun 3=memory:16M || exit 1
+start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" --lun 3=memory=16M || exit 1
 name=ip-$PORTAL-iscsi-$IQN-lun
 
 check_says "discovery prints portal,tpgt target" 0 "^$PORTAL,1 $IQN\$" iseradm -m discovery -t sendtargets -p "$PORTAL"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../kit/functions.sh"
 
 truncate -s 512M "$W/disk"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file:$W/disk" || exit 1
+start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" || exit 1
 port=$PORT
 
 # write_blocks DEVICE COUNT: numbered 4 KiB blocks, each durable before it is noted in $W/noted.
@@ -45,7 +45,7 @@ for transport in iser tcp; do
 		sleep 0.4
 		end_process "$TARGET_PID" KILL
 		sleep 0.2
-		start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file:$W/disk"
+		start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file=$W/disk"
 	done
 	check "$transport: the writer saw no error while the target was killed $round times" wait $writer
 	check "$transport: every acknowledged block is in the target's file" python3 "$W/reader.py" "$W/disk" "$W/noted"
@@ -56,7 +56,7 @@ for transport in iser tcp; do
 	sleep 0.5
 	end_process "$TARGET_PID" KILL
 	sleep 1
-	start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file:$W/disk"
+	start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file=$W/disk"
 	check "$transport: a copy onto the mounted file system goes through a kill without error" wait $copier
 	check "$transport: the copy is right" diff -r /usr/include "$W/mnt/include"
 	check "$transport: unmount" umount "$W/mnt"

@@ -4,7 +4,7 @@
 require iscsi-test-cu
 
 truncate -s 128M "$W/disk" "$W/disk2"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file:$W/disk" || exit 1
+start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" || exit 1
 
 families="Mandatory Inquiry ModeSense6 ReadCapacity10 ReadCapacity16 TestUnitReady
 	Read6 Read10 Read12 Read16 Write10 Write12 Write16 WriteVerify10 WriteVerify12 WriteVerify16

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../kit/functions.sh"
 require iscsi-ls iscsi-inq iscsi-readcapacity16 iscsi-perf
 
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun 0=memory:64M --lun 7=null:1G || exit 1
+start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun 0=memory=64M --lun 7=null=1G || exit 1
 url=iscsi://$PORTAL/$IQN
 
 iscsi-ls -s "iscsi://$PORTAL/" >"$W/ls" 2>&1

@@ -8,7 +8,7 @@ qemu-img --help | grep -q iscsi || skip_all "qemu-block-extra is not installed"
 head -c 20M /dev/urandom >"$W/source"
 truncate -s 64M "$W/source"
 truncate -s 64M "$W/disk"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file:$W/disk" || exit 1
+start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" || exit 1
 url=iscsi://$PORTAL/$IQN/0
 
 check "qemu-img info sees 64 MiB" sh -c "qemu-img info --output=json -f raw $url | grep -q '\"virtual-size\": 67108864'"

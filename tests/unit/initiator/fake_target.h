@@ -291,6 +291,18 @@ static inline unsigned fake_establish(
 	return LOGIN_SUCCESS;
 }
 
+/* The connection ends with `error`, as if the network had done it. */
+static inline void fake_drop(struct fake *f, int error)
+{
+	struct fake_conn *c = f->conn;
+
+	c->ended = true;
+	c->error = error;
+	c->answers_count = 0;
+	f->conn = NULL;
+	loop_defer(f->loop, &c->event);
+}
+
 static inline void fake_login(struct fake_conn *c, const struct iscsi_pdu *pdu, const void *data)
 {
 	struct fake_answer *a;
@@ -318,8 +330,11 @@ static inline void fake_login(struct fake_conn *c, const struct iscsi_pdu *pdu, 
 		iscsi_params_default(&config.offer);
 		config.offer.default_time2wait = 0;
 		c->login = login_target_new(&config);
-		assert_non_null(c->login);
 		c->exp_cmd_sn = pdu->cmd_sn;
+	}
+	if (!c->login) { /* a test of running out of memory has hit the fake */
+		fake_drop(c->fake, -ECONNRESET);
+		return;
 	}
 	step = login_target_receive(c->login, pdu, data, pdu->data_length);
 	out = login_out(c->login, &out_data);
@@ -456,18 +471,6 @@ static inline void fake_deallocate(struct dm_conn *dm, struct dm_task *task)
 	task->mover_private[0] = NULL;
 	f->tasks_known--;
 	f->deallocated++;
-}
-
-/* The connection ends with `error`, as if the network had done it. */
-static inline void fake_drop(struct fake *f, int error)
-{
-	struct fake_conn *c = f->conn;
-
-	c->ended = true;
-	c->error = error;
-	c->answers_count = 0;
-	f->conn = NULL;
-	loop_defer(f->loop, &c->event);
 }
 
 static inline void fake_terminate(struct dm_conn *dm, bool graceful)

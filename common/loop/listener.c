@@ -229,7 +229,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 
 static int listener_open(struct listener *l, const struct address *a)
 {
-	l->watch.fd = address_listen(a);
+	l->watch.fd = l->config.fd ? l->config.fd : address_listen(a);
 	if (l->watch.fd < 0)
 		return l->watch.fd;
 	l->address.length = sizeof(l->address.sa);

@@ -35,6 +35,9 @@ struct listener_config {
 	/* Connections that may wait for their first bytes at a time; one more drops the oldest.
 	 * 0: 64. */
 	unsigned max_waiting;
+	/* A socket that listens already (socket activation): owned from here on, also on failure,
+	 * and `a` is ignored. 0: none. */
+	int fd;
 };
 
 /* Listens on `a`. 0 or negative errno (EADDRINUSE, EADDRNOTAVAIL, EACCES, ENOMEM). */

@@ -70,6 +70,7 @@ static unsigned admit(struct tgt_conn *c, const struct login_identity *who, stru
 	if (!entry && !open)
 		return refuse(c, LOGIN_AUTHORIZATION_FAILURE,
 			"the initiator is not in the target's list (initiators)");
+	login_target_set_alias(c->login, row->alias);
 	fill_auth(entry && entry->chap ? entry->chap : row->chap, auth);
 	return LOGIN_SUCCESS;
 }

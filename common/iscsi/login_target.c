@@ -197,6 +197,11 @@ static unsigned check_identity(struct login *l)
 	return 0;
 }
 
+void login_target_set_alias(struct login *l, const char *alias)
+{
+	l->policy.target_alias = alias;
+}
+
 /* ---- the stages ---- */
 
 /* Section 13.9: the tag comes in the first response of a normal session. */

@@ -65,7 +65,7 @@ struct loop_watch {
 
 /* `fd` and `ready` are set by the caller. Level-triggered. 0 or negative errno. */
 int loop_watch_add(struct loop *l, struct loop_watch *w, unsigned events);
-int loop_watch_change(struct loop_watch *w, unsigned events);
+int loop_watch_change(struct loop_watch *w, unsigned events); /* -ENOENT: it is not added */
 /* Harmless for a watch that is not added (zeroed, or removed before). Does not close the fd. */
 void loop_watch_remove(struct loop_watch *w);
 

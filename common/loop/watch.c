@@ -85,6 +85,8 @@ int loop_watch_change(struct loop_watch *w, unsigned events)
 	unsigned before = w->events;
 	int rc;
 
+	if (!w->loop)
+		return -ENOENT;
 	if (events == before)
 		return 0;
 	w->events = events;

@@ -58,6 +58,10 @@ struct backend_ops {
 	void *(*map)(struct backend *b, uint64_t offset, uint64_t length);
 	/* All of the memory that map() gives pieces of, to be registered once; else NULL. */
 	void *(*memory)(struct backend *b, size_t *ret_length);
+	/* To be called before memory() is registered with a device that keeps the pages it has seen
+	 * (ibv_reg_mr): from then on none of them may be given back to the kernel, or the device
+	 * and the processor would see different ones. May be NULL. */
+	void (*pin)(struct backend *b);
 	/* Memory whose pieces will be `data` of many requests (the loop's arena), so that it can be
 	 * registered with the kernel once. May be NULL. */
 	int (*register_arena)(struct backend_channel *c, void *address, size_t length);

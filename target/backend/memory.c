@@ -18,8 +18,8 @@ struct memory_backend {
 	struct backend backend;
 	uint8_t *content;
 	size_t mapped;
-	/* The content may be registered with an RDMA device, which then keeps its pages: giving
-	 * them back to the kernel would part what the device sees from what we see. */
+	/* A device keeps the pages (see pin() in backend.h). All of them are there then, so writing
+	 * zeros allocates nothing. */
 	atomic_bool pinned;
 };
 
@@ -106,11 +106,13 @@ static void *memory_map(struct backend *b, uint64_t offset, uint64_t length)
 
 static void *memory_memory(struct backend *b, size_t *ret_length)
 {
-	struct memory_backend *m = memory_of(b);
+	*ret_length = memory_of(b)->mapped;
+	return memory_of(b)->content;
+}
 
-	atomic_store(&m->pinned, true);
-	*ret_length = m->mapped;
-	return m->content;
+static void memory_pin(struct backend *b)
+{
+	atomic_store(&memory_of(b)->pinned, true);
 }
 
 static void memory_free(struct backend *b)
@@ -130,6 +132,7 @@ static const struct backend_ops memory_ops = {
 	.submit = memory_submit,
 	.map = memory_map,
 	.memory = memory_memory,
+	.pin = memory_pin,
 };
 
 static int memory_reserve(struct memory_backend *m)

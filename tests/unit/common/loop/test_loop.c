@@ -158,6 +158,7 @@ static void watch_removed_twice_or_never_added_is_harmless(void **state)
 
 	pair_open(ends);
 	loop_watch_remove(&ends[0].watch);
+	assert_int_equal(-ENOENT, loop_watch_change(&ends[0].watch, LOOP_WRITABLE));
 	assert_int_equal(0, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
 	assert_int_equal(-EEXIST, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
 	loop_watch_remove(&ends[0].watch);

@@ -98,14 +98,39 @@ static void discarded_range_reads_as_zeros(void **state)
 	zeroed_range_is_zero_and_its_neighbours_are_not(*state);
 }
 
-static void discarded_range_of_registered_memory_reads_as_zeros(void **state)
+static void discarded_range_of_pinned_memory_reads_as_zeros(void **state)
 {
 	struct fixture *f = *state;
 	size_t length;
 
-	assert_non_null(f->backend->ops->memory(f->backend, &length));
+	assert_ptr_equal(
+		backend_map(f->backend, 0, SIZE), f->backend->ops->memory(f->backend, &length));
 	assert_true(length >= SIZE);
+	f->backend->ops->pin(f->backend);
 	zeroed_range_is_zero_and_its_neighbours_are_not(f);
+}
+
+/* A file system that is made on a large store discards all of it first. */
+static void discarding_what_was_never_written_allocates_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct backend_channel *c;
+	struct backend *b;
+	size_t length;
+	unsigned char resident[16];
+	char why[128];
+	uint8_t *memory;
+
+	assert_int_equal(0, memory_backend_new(&(struct memory_config){.size = 1ull << 40}, &b, why,
+				    sizeof(why)));
+	memory = b->ops->memory(b, &length);
+	assert_int_equal(0, backend_open_channel(b, f->loop, &c));
+	assert_int_equal(0, io_run(c, BACKEND_DISCARD, 0, NULL, 1ull << 40));
+	assert_int_equal(0, mincore(memory + (1ull << 39), sizeof(resident) * 4096, resident));
+	for (size_t i = 0; i < sizeof(resident); i++)
+		assert_int_equal(0, resident[i] & 1);
+	backend_close_channel(c);
+	backend_free(b);
 }
 
 static void readonly_memory_refuses_what_changes_it(void **state)
@@ -192,7 +217,8 @@ int main(void)
 		TEST(what_was_written_is_read),
 		TEST(mapped_content_needs_no_copy),
 		TEST(discarded_range_reads_as_zeros),
-		TEST(discarded_range_of_registered_memory_reads_as_zeros),
+		TEST(discarded_range_of_pinned_memory_reads_as_zeros),
+		TEST(discarding_what_was_never_written_allocates_nothing),
 		TEST(readonly_memory_refuses_what_changes_it),
 		TEST(impossible_configurations_are_refused_with_a_line),
 		TEST(no_memory_is_survived),

@@ -27,7 +27,7 @@ for family in $families; do
 	}
 	/\[SKIPPED\]/ { skipped = $0; sub(/.*\[SKIPPED\] */, "", skipped) }
 	/passed$/ && open != "" { print (skipped == "" ? "pass" : "skip") "\t" family "." open "\t" skipped; open = "" }
-	/FAILED/ && open != "" { print "fail\t" family "." open "\t"; open = "" }
+	/(^|\.\.\.|[^[])FAILED$/ && open != "" { print "fail\t" family "." open "\t"; open = "" }
 	END {
 		if (open != "") print "fail\t" family "." open "\tthe tool ended with " status
 		else if (status >= 124) print "fail\t" family "\tthe tool ended with " status

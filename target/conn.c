@@ -160,6 +160,9 @@ static struct iscsi_params login_offer(const struct config *config)
 	iscsi_params_default(&p);
 	p.max_connections = 1;
 	p.error_recovery_level = 0;
+	/* Nothing of a lost connection is kept that an initiator would have to wait for; the result
+	 * is the larger of both (section 13.15), so that it still has its say. */
+	p.default_time2wait = 0;
 	p.immediate_data = config->immediate_data;
 	p.max_burst_length = (uint32_t)config->max_burst;
 	p.first_burst_length = (uint32_t)config->first_burst;

@@ -3,6 +3,7 @@
 #include "common/control/control.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/alloc.h"
@@ -63,7 +64,35 @@ static int client_send(struct control_client *c, const char *text, size_t length
 	return 0;
 }
 
-static int client_send_request(struct control_client *c, struct json_object *request)
+/* The first byte, with the descriptor: the kernel delivers both together. */
+static int client_send_first(struct control_client *c, const char *text, int fd)
+{
+	union {
+		struct cmsghdr header; /* for its alignment */
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec vector = {.iov_base = (char *)text, .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	control.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(int)),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	};
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	do
+		n = sys_sendmsg(c->fd, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+static int client_send_request(struct control_client *c, struct json_object *request, int fd)
 {
 	size_t length;
 	const char *text = lines_print(request, &length);
@@ -73,6 +102,13 @@ static int client_send_request(struct control_client *c, struct json_object *req
 		return -ENOMEM;
 	if (length >= CONTROL_LINE_MAX)
 		return -EMSGSIZE;
+	if (fd >= 0) {
+		rc = client_send_first(c, text, fd);
+		if (rc < 0)
+			return rc;
+		text++;
+		length--;
+	}
 	rc = client_send(c, text, length);
 	return rc < 0 ? rc : client_send(c, "\n", 1);
 }
@@ -133,12 +169,19 @@ static int client_wait_reply(struct control_client *c,
 	return rc;
 }
 
+int control_call_fd(struct control_client *c, struct json_object *request, int fd,
+	void (*progress)(void *arg, struct json_object *json), void *arg,
+	struct json_object **ret_reply)
+{
+	int rc = client_send_request(c, request, fd);
+
+	json_object_put(request);
+	return rc < 0 ? rc : client_wait_reply(c, progress, arg, ret_reply);
+}
+
 int control_call(struct control_client *c, struct json_object *request,
 	void (*progress)(void *arg, struct json_object *json), void *arg,
 	struct json_object **ret_reply)
 {
-	int rc = client_send_request(c, request);
-
-	json_object_put(request);
-	return rc < 0 ? rc : client_wait_reply(c, progress, arg, ret_reply);
+	return control_call_fd(c, request, -1, progress, arg, ret_reply);
 }

@@ -2,12 +2,12 @@
  *
  *     request   {"verb": "login", ...}
  *     replies   {"progress": ...}   any number, then one of
- *               {"ok": true, ...}   or   {"ok": false, "status": <enum exit_status>, "error":
- * "..."}
+ *               {"ok": true, ...}   or   {"ok": false, "status": <exit_status>, "error": "..."}
  *
  * The server side runs on a loop; the client side blocks. Lines are at most CONTROL_LINE_MAX bytes;
  * a longer or malformed one closes that client. The peer's uid (SO_PEERCRED) is checked: root and
- * the daemon's own user may do everything, others what the handler allows. */
+ * the daemon's own user may do everything, others what the handler allows. A request may bring one
+ * file descriptor with its first byte. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,6 +40,9 @@ bool control_request_is_privileged(
 /* Called if the client goes away before the answer; the request may still be answered (into
  * nothing). */
 void control_request_on_close(struct control_request *r, void (*closed)(void *arg), void *arg);
+/* The descriptor that came with the request (control_call_fd()): the caller's from now on; -1 if
+ * there is none, or it was taken. One that nobody takes is closed with the request. */
+int control_request_take_fd(struct control_request *r);
 /* Takes over `json` (may be NULL). Adds "ok": true. */
 void control_reply(struct control_request *r, struct json_object *json);
 void control_progress(struct control_request *r, struct json_object *json);
@@ -59,5 +62,10 @@ void control_disconnect(struct control_client *c); /* NULL is allowed */
  * false: the function then returns its status (> 0). 0: ok. Negative errno: the daemon went away.
  */
 int control_call(struct control_client *c, struct json_object *request,
+	void (*progress)(void *arg, struct json_object *json), void *arg,
+	struct json_object **ret_reply);
+/* The same, with a descriptor for the daemon (SCM_RIGHTS), which stays the caller's too; -1: none.
+ * The daemon thus works on what the person who asks may open, not on what it may open itself. */
+int control_call_fd(struct control_client *c, struct json_object *request, int fd,
 	void (*progress)(void *arg, struct json_object *json), void *arg,
 	struct json_object **ret_reply);

@@ -33,6 +33,7 @@ struct control_peer {
 	struct loop_call step;
 	struct lines input, output;
 	struct control_request *request; /* under way */
+	int fd;				 /* came with the request that is being read; -1: none */
 	bool privileged, broken;
 	bool ended; /* it sends no more, but may still read */
 	struct list link;
@@ -41,6 +42,7 @@ struct control_peer {
 struct control_request {
 	struct control_peer *peer; /* NULL: gone */
 	struct json_object *json;
+	int fd; /* -1: none */
 	bool privileged;
 	void (*closed)(void *arg);
 	void *closed_arg;
@@ -59,6 +61,14 @@ struct control_server {
 
 /* ---- clients ---- */
 
+/* One descriptor at a time: what nobody asked for is closed. */
+static void peer_keep_fd(struct control_peer *p, int fd)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = fd;
+}
+
 static void peer_close(struct control_peer *p)
 {
 	struct control_request *r = p->request;
@@ -66,6 +76,7 @@ static void peer_close(struct control_peer *p)
 	loop_watch_remove(&p->watch);
 	loop_call_cancel(&p->step);
 	close(p->watch.fd);
+	peer_keep_fd(p, -1);
 	list_remove(&p->link);
 	p->server->peer_count--;
 	lines_free(&p->input);
@@ -133,6 +144,8 @@ static int peer_start_request(struct control_peer *p, struct json_object *json)
 	}
 	r->peer = p;
 	r->json = json;
+	r->fd = p->fd;
+	p->fd = -1;
 	r->privileged = p->privileged;
 	p->request = r;
 	p->server->handler(p->server->owner, r, json);
@@ -157,10 +170,47 @@ static void peer_step(struct loop_call *c)
 		peer_watch(p);
 }
 
+static void peer_take_fds(struct control_peer *p, struct msghdr *message)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; at + sizeof(int) <= c->cmsg_len - CMSG_LEN(0);
+			at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
+			peer_keep_fd(p, fd);
+		}
+	}
+}
+
+/* recv() for bytes that a descriptor may come with. More of them than fit are the kernel's to
+ * close. */
+static ssize_t peer_receive(struct control_peer *p, char *bytes, size_t size)
+{
+	union {
+		struct cmsghdr header; /* for its alignment */
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec vector = {.iov_base = bytes, .iov_len = size};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n = sys_recvmsg(p->watch.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n >= 0)
+		peer_take_fds(p, &message);
+	return n;
+}
+
 static void peer_read(struct control_peer *p)
 {
 	char bytes[READ_SIZE];
-	ssize_t n = sys_recv(p->watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t n = peer_receive(p, bytes, sizeof(bytes));
 
 	if (n > 0 && lines_append(&p->input, bytes, (size_t)n, CONTROL_LINE_MAX + READ_SIZE) < 0)
 		p->broken = true;
@@ -209,6 +259,7 @@ static void server_add_peer(struct control_server *s, int fd)
 		return;
 	}
 	p->server = s;
+	p->fd = -1;
 	p->watch.fd = fd;
 	p->watch.ready = peer_ready;
 	p->step.call = peer_step;
@@ -296,6 +347,14 @@ void control_request_on_close(struct control_request *r, void (*closed)(void *ar
 	r->closed_arg = arg;
 }
 
+int control_request_take_fd(struct control_request *r)
+{
+	int fd = r->fd;
+
+	r->fd = -1;
+	return fd;
+}
+
 /* Sends the last line of a request and looks for the client's next one. */
 static void request_end(struct control_request *r, struct json_object *json)
 {
@@ -309,6 +368,8 @@ static void request_end(struct control_request *r, struct json_object *json)
 			peer_break(p);
 		loop_defer(p->server->loop, &p->step);
 	}
+	if (r->fd >= 0)
+		close(r->fd);
 	json_object_put(json);
 	json_object_put(r->json);
 	alloc_free(r);

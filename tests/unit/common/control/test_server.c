@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -75,6 +76,17 @@ static void handle(void *owner, struct control_request *r, struct json_object *j
 		reply = json_object_new_object();
 		json_object_object_add(reply, "text", json_object_new_string(text));
 		free(text);
+		control_reply(r, reply);
+	} else if (strcmp(verb, "read-fd") == 0) {
+		char text[16] = "";
+		int fd = control_request_take_fd(r);
+
+		if (fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) >= 0)
+			close(fd);
+		reply = json_object_new_object();
+		json_object_object_add(reply, "text", json_object_new_string(text));
+		json_object_object_add(
+			reply, "again", json_object_new_int(control_request_take_fd(r)));
 		control_reply(r, reply);
 	} else if (strcmp(verb, "hold") == 0) {
 		f->held = r;
@@ -185,6 +197,74 @@ static void progress_comes_before_the_answer_in_order(void **state)
 	control_disconnect(c);
 }
 
+static int file_with(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(strlen(text), write(fd, text, strlen(text)));
+	return fd;
+}
+
+static const char *text_of(struct json_object *reply, const char *key)
+{
+	struct json_object *field = NULL;
+
+	assert_true(json_object_object_get_ex(reply, key, &field));
+	return json_object_get_string(field);
+}
+
+static void descriptor_comes_with_its_request(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = file_with(i == 1 ? "another" : "inside");
+
+		assert_int_equal(0, control_call_fd(c, request("read-fd"), fd, NULL, NULL, &reply));
+		assert_string_equal(i == 1 ? "another" : "inside", text_of(reply, "text"));
+		assert_string_equal("-1", text_of(reply, "again"));
+		json_object_put(reply);
+		close(fd);
+	}
+	assert_int_equal(0, control_call(c, request("read-fd"), NULL, NULL, &reply));
+	assert_string_equal("", text_of(reply, "text"));
+	json_object_put(reply);
+	control_disconnect(c);
+}
+
+static unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void descriptor_that_nobody_takes_is_closed(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply;
+	int fd = file_with("unwanted");
+	unsigned before;
+
+	assert_int_equal(0, control_call(c, request("echo"), NULL, NULL, &reply));
+	json_object_put(reply);
+	before = open_descriptors();
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(0, control_call_fd(c, request("echo"), fd, NULL, NULL, &reply));
+		json_object_put(reply);
+	}
+	/* the last request was answered before it was put away */
+	assert_int_equal(0, control_call(c, request("echo"), NULL, NULL, &reply));
+	json_object_put(reply);
+	assert_int_equal(before, open_descriptors());
+	close(fd);
+	control_disconnect(c);
+}
+
 static void answer_longer_than_a_line_becomes_a_failure(void **state)
 {
 	struct control_client *c = client_of(*state);
@@ -218,6 +298,50 @@ static int raw_lines(int fd)
 			lines += bytes[i] == '\n';
 	close(fd);
 	return lines;
+}
+
+static void send_descriptors(int socket, const char *byte, int fd, unsigned count)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(16 * sizeof(int))];
+	} control = {0};
+	struct iovec vector = {.iov_base = (char *)byte, .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
+	};
+
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	for (unsigned i = 0; i < count; i++)
+		memcpy(CMSG_DATA(&control.header) + i * sizeof(int), &fd, sizeof(fd));
+	assert_int_equal(1, sendmsg(socket, &message, 0));
+}
+
+static void many_descriptors_at_once_leave_one_at_most(void **state)
+{
+	struct fixture *f = *state;
+	char line[256];
+	int file = file_with("many"), s = raw_client(f, "{\"verb\":"), s2;
+	unsigned before;
+
+	s2 = raw_client(f, "{\"verb\":\"echo\"}\n");
+	assert_true(read(s2, line, sizeof(line)) > 0);
+	close(s2);
+	usleep(20000); /* until the daemon has closed its end too */
+	before = open_descriptors();
+	for (int i = 0; i < 8; i++)
+		send_descriptors(s, " ", file, 16);
+	assert_int_equal(11, write(s, "\"read-fd\"}\n", 11));
+	assert_true(read(s, line, sizeof(line)) > 0);
+	assert_non_null(strstr(line, "\"text\":\"many\""));
+	assert_int_equal(before, open_descriptors());
+	close(s);
+	close(file);
 }
 
 static void requests_sent_together_are_answered_one_by_one(void **state)
@@ -431,6 +555,9 @@ int main(void)
 		TEST(request_is_answered),
 		TEST(failure_brings_status_and_line),
 		TEST(progress_comes_before_the_answer_in_order),
+		TEST(descriptor_comes_with_its_request),
+		TEST(descriptor_that_nobody_takes_is_closed),
+		TEST(many_descriptors_at_once_leave_one_at_most),
 		TEST(answer_longer_than_a_line_becomes_a_failure),
 		TEST(requests_sent_together_are_answered_one_by_one),
 		TEST(malformed_line_closes_the_client),

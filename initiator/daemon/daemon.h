@@ -31,11 +31,12 @@ enum daemon_isid_index {
 };
 
 struct daemon_config {
-	const char *state_directory, *runtime_directory; /* absolute */
-	int log_level;					 /* enum log_level */
-	bool no_devices;				 /* sessions without block devices */
-	unsigned long busy_poll;			 /* microseconds; 0: none */
-	int crc;					 /* enum softiwarp_crc */
+	/* As they were given; absolute and without links once daemon_start() has made them. */
+	const char *state_directory, *runtime_directory;
+	int log_level;		 /* enum log_level */
+	bool no_devices;	 /* sessions without block devices */
+	unsigned long busy_poll; /* microseconds; 0: none */
+	int crc;		 /* enum softiwarp_crc */
 	bool version, help;
 };
 
@@ -51,7 +52,8 @@ struct daemon {
 	struct list sessions; /* struct daemon_session, by number */
 	unsigned last_number; /* of sessions */
 	struct list autologins;
-	unsigned busy; /* discoveries and name look-ups under way, which the end waits for */
+	struct list discoveries; /* under way */
+	unsigned busy;		 /* these, and name look-ups: the end waits for them */
 
 	bool stopping, forced; /* no login any more; devices in use are not spared */
 	bool lost;	       /* something in use was taken away: the exit status tells */
@@ -60,8 +62,7 @@ struct daemon {
 
 /* ---- options.c ---- */
 
-/* 0; -EINVAL after one line on stderr. Strings are allocated where they had to be made absolute,
- * and live as long as the process. */
+/* 0; -EINVAL after one line on stderr. Strings are those of argv and the environment. */
 int daemon_options_parse(struct daemon_config *c, int argc, char **argv);
 void daemon_options_help(FILE *out);
 void daemon_version(FILE *out);
@@ -80,6 +81,11 @@ void daemon_free(struct daemon *d);
 void daemon_stop(struct daemon *d);
 /* Something that the end waits for is over. */
 void daemon_settle(struct daemon *d);
+
+/* ---- discover.c ---- */
+
+/* Cancels all discoveries. */
+void discover_stop(struct daemon *d);
 
 /* ---- autologin.c ---- */
 

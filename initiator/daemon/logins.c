@@ -1,0 +1,286 @@
+/* Verbs that act on many sessions at a time: login, logout, rescan. One operation per request; it
+ * is answered when the last of its sessions is done. Called by server.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/alloc.h"
+#include "initiator/daemon/sessions.h"
+
+struct operation {
+	struct daemon *daemon;
+	struct control_request *request;
+	const char *key;	  /* of the list in the reply */
+	struct json_object *list; /* one object per session that is done */
+	size_t pending;		  /* sessions that are not, and 1 while it is being begun */
+	bool automatic, wait;	  /* login */
+	const char *transport;	  /* login: that the record is to have from now on */
+};
+
+static struct operation *operation_new(struct daemon *d, struct control_request *r, const char *key)
+{
+	struct operation *op = alloc_zeroed(sizeof(*op));
+
+	if (!op) {
+		control_fail(r, EXIT_FAILED, "no memory");
+		return NULL;
+	}
+	*op = (struct operation){
+		.daemon = d,
+		.request = r,
+		.key = key,
+		.list = json_object_new_array(),
+		.pending = 1,
+		.wait = true,
+	};
+	return op;
+}
+
+static void operation_release(struct operation *op)
+{
+	struct json_object *reply;
+
+	if (--op->pending)
+		return;
+	if (json_object_array_length(op->list) == 0) {
+		control_fail(op->request, EXIT_NOT_FOUND, "%s",
+			strcmp(op->key, "logins") ? "no matching session" : "no records found");
+		json_object_put(op->list);
+	} else {
+		reply = json_object_new_object();
+		json_object_object_add(reply, op->key, op->list);
+		control_reply(op->request, reply);
+	}
+	alloc_free(op);
+}
+
+/* ---- one session of an operation ---- */
+
+struct part {
+	struct operation *operation;
+	struct json_object *entry;
+};
+
+static struct json_object *entry_new(const struct node_record *r)
+{
+	struct json_object *o = json_object_new_object();
+	char portal[RECORDS_ADDRESS_SIZE + 16];
+
+	snprintf(portal, sizeof(portal), strchr(r->address, ':') ? "[%s]:%u" : "%s:%u", r->address,
+		r->port);
+	put_text(o, "target", r->target_name);
+	put_text(o, "portal", portal);
+	put_number(o, "tpgt", r->tpgt);
+	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+	return o;
+}
+
+/* The outcome: into the list, and at once to who looks at the progress. */
+static void entry_end(struct operation *op, struct json_object *entry,
+	const struct daemon_session *s, int status, const char *error)
+{
+	struct json_object *progress = json_object_new_object();
+
+	if (s)
+		put_number(entry, "session", s->number);
+	put_bool(entry, "ok", status == EXIT_OK);
+	put_number(entry, "status", (uint64_t)status);
+	put_text(entry, "error", status == EXIT_OK ? NULL : error);
+	json_object_object_add(progress, "ended", json_object_get(entry));
+	control_progress(op->request, progress);
+	json_object_array_add(op->list, entry);
+}
+
+static void part_done(void *owner, struct daemon_session *s, int status, const char *error)
+{
+	struct part *p = owner;
+	struct operation *op = p->operation;
+
+	entry_end(op, p->entry, s, status, error);
+	alloc_free(p);
+	operation_release(op);
+}
+
+static void tell_begun(struct operation *op, struct json_object *entry)
+{
+	struct json_object *progress = json_object_new_object();
+
+	json_object_object_add(progress, "begun", json_object_get(entry));
+	control_progress(op->request, progress);
+}
+
+/* Begins with one: `begin` is login, logout or rescan, with `arg`. */
+static void part_begin(struct operation *op, const struct node_record *r, struct daemon_session *s,
+	int (*begin)(struct operation *op, const struct node_record *r, struct daemon_session *s,
+		const struct session_waiter *done, char why[SESSION_WHY_SIZE]))
+{
+	struct part *p = alloc_zeroed(sizeof(*p));
+	struct json_object *entry = entry_new(r);
+	struct session_waiter done = {part_done, p};
+	char why[SESSION_WHY_SIZE] = "no memory";
+	int status = EXIT_FAILED;
+
+	tell_begun(op, entry);
+	if (p) {
+		*p = (struct part){op, entry};
+		status = begin(op, r, s, op->wait ? &done : NULL, why);
+	}
+	if (status == EXIT_OK && op->wait) {
+		op->pending++;
+		return;
+	}
+	alloc_free(p);
+	entry_end(op, entry, s, status, why);
+}
+
+/* ---- login ---- */
+
+static int begin_login(struct operation *op, const struct node_record *r, struct daemon_session *s,
+	const struct session_waiter *done, char why[SESSION_WHY_SIZE])
+{
+	(void)s;
+	return session_login(op->daemon, r, done, why);
+}
+
+static void entry_unreadable(struct operation *op, const char *why)
+{
+	struct json_object *entry = json_object_new_object();
+
+	put_text(entry, "target", NULL);
+	put_text(entry, "portal", NULL);
+	entry_end(op, entry, NULL, EXIT_USAGE, why);
+}
+
+static int login_each(void *arg, const struct node_record *r, const char *why)
+{
+	struct operation *op = arg;
+
+	if (!r)
+		entry_unreadable(op, why);
+	else if (!op->automatic || r->startup != NODE_STARTUP_MANUAL)
+		part_begin(op, r, session_find(op->daemon, r), begin_login);
+	return 0;
+}
+
+/* The record as it is, but for its transport, which it remembers. */
+static int move_each(void *arg, const struct node_record *r, const char *why)
+{
+	struct operation *op = arg;
+	enum node_transport transport = NODE_TRANSPORT_TCP;
+	struct node_record moved;
+	char reason[RECORDS_WHY_SIZE];
+
+	if (!r)
+		return login_each(op, r, why);
+	moved = *r;
+	node_transport_parse(op->transport, &transport);
+	moved.transport = transport;
+	snprintf(moved.iface, sizeof(moved.iface), "%s", node_transport_iface(transport));
+	if (records_write(op->daemon->records, &moved, reason) < 0 ||
+		(!session_find(op->daemon, r) &&
+			records_delete(op->daemon->records, r, reason) < 0))
+		entry_unreadable(op, reason);
+	else
+		login_each(op, &moved, NULL);
+	explicit_bzero(&moved, sizeof(moved));
+	return 0;
+}
+
+/* The transport that was asked for may be another than the record's. */
+static void login_or_move(struct operation *op, struct request_filter *f)
+{
+	int r = records_each(op->daemon->records, &f->record, login_each, op);
+
+	if (r != -ENOENT || !f->transport || !f->record.target_name)
+		return;
+	op->transport = f->transport;
+	f->record.iface = NULL;
+	records_each(op->daemon->records, &f->record, move_each, op);
+}
+
+void login_handle(struct daemon *d, struct control_request *r, struct json_object *json)
+{
+	struct request_filter f;
+	struct operation *op;
+
+	if (!request_filter(r, json, &f))
+		return;
+	op = operation_new(d, r, "logins");
+	if (!op)
+		return;
+	op->wait = request_flag(json, "wait", true);
+	login_or_move(op, &f);
+	operation_release(op);
+}
+
+void login_handle_automatic(struct daemon *d, struct control_request *r, struct json_object *json)
+{
+	struct request_filter f;
+	struct operation *op;
+
+	if (!request_filter(r, json, &f))
+		return;
+	op = operation_new(d, r, "logins");
+	if (!op)
+		return;
+	op->wait = request_flag(json, "wait", true);
+	op->automatic = true;
+	records_each(d->records, &f.record, login_each, op);
+	operation_release(op);
+}
+
+/* ---- logout, rescan ---- */
+
+static int begin_logout(struct operation *op, const struct node_record *r, struct daemon_session *s,
+	const struct session_waiter *done, char why[SESSION_WHY_SIZE])
+{
+	(void)op;
+	(void)r;
+	return session_logout(s, false, done, why);
+}
+
+static int begin_logout_forced(struct operation *op, const struct node_record *r,
+	struct daemon_session *s, const struct session_waiter *done, char why[SESSION_WHY_SIZE])
+{
+	(void)op;
+	(void)r;
+	return session_logout(s, true, done, why);
+}
+
+static int begin_rescan(struct operation *op, const struct node_record *r, struct daemon_session *s,
+	const struct session_waiter *done, char why[SESSION_WHY_SIZE])
+{
+	(void)op;
+	(void)r;
+	return session_rescan(s, done, why);
+}
+
+static void each_session(struct daemon *d, struct control_request *r, struct json_object *json,
+	const char *key,
+	int (*begin)(struct operation *op, const struct node_record *r, struct daemon_session *s,
+		const struct session_waiter *done, char why[SESSION_WHY_SIZE]))
+{
+	struct daemon_session *s, *next;
+	struct request_filter f;
+	struct operation *op;
+
+	if (!request_filter(r, json, &f))
+		return;
+	op = operation_new(d, r, key);
+	if (!op)
+		return;
+	list_for_each_safe(s, next, &d->sessions, link) if (session_matches(s, &f))
+		part_begin(op, &s->record, s, begin);
+	operation_release(op);
+}
+
+void logout_handle(struct daemon *d, struct control_request *r, struct json_object *json)
+{
+	each_session(d, r, json, "logouts",
+		request_flag(json, "force", false) ? begin_logout_forced : begin_logout);
+}
+
+void rescan_handle(struct daemon *d, struct control_request *r, struct json_object *json)
+{
+	each_session(d, r, json, "rescans", begin_rescan);
+}

@@ -188,6 +188,53 @@ static void orwrite_sets_bits(void **state)
 	server_free(v);
 }
 
+/* ---- durability ---- */
+
+static struct {
+	const struct backend_ops *under;
+	struct backend_ops ops;
+	unsigned writes, durable;
+} recorded;
+
+static void record(struct backend_channel *c, struct backend_request *r)
+{
+	recorded.writes += r->operation == BACKEND_WRITE;
+	recorded.durable += r->operation == BACKEND_WRITE && r->fua;
+	recorded.under->submit(c, r);
+}
+
+static unsigned durable_writes(bool no_write_cache, uint8_t opcode, uint8_t flags)
+{
+	struct server *v =
+		server_new_with((struct server_config){.no_write_cache = no_write_cache});
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t data[1024] = {0}, cdb[CDB_SIZE];
+	unsigned durable;
+
+	memset(&recorded, 0, sizeof(recorded));
+	recorded.under = v->device->backend->ops;
+	recorded.ops = *recorded.under;
+	recorded.ops.submit = record;
+	v->device->backend->ops = &recorded.ops;
+	block(cdb, opcode, flags, 0, 1);
+	assert_good(server_out(s, cdb, data, 512));
+	assert_int_equal(recorded.writes, 1);
+	durable = recorded.durable;
+	v->device->backend->ops = recorded.under;
+	server_free(v);
+	return durable;
+}
+
+static void write_is_durable_without_cache_and_with_fua(void **state)
+{
+	(void)state;
+	assert_int_equal(durable_writes(false, SCSI_WRITE_10, 0), 0);
+	assert_int_equal(durable_writes(false, SCSI_WRITE_10, CDB_FUA), 1);
+	assert_int_equal(durable_writes(true, SCSI_WRITE_10, 0), 1);
+	assert_int_equal(durable_writes(true, SCSI_WRITE_6, 0), 1);
+	assert_int_equal(durable_writes(false, SCSI_WRITE_AND_VERIFY_10, 0), 1);
+}
+
 /* ---- COMPARE AND WRITE ---- */
 
 static void compare_and_write_when_it_is_the_same(void **state)
@@ -338,6 +385,7 @@ int main(void)
 		cmocka_unit_test(verify_compares_with_data_or_reads_alone),
 		cmocka_unit_test(partial_write_and_verify),
 		cmocka_unit_test(orwrite_sets_bits),
+		cmocka_unit_test(write_is_durable_without_cache_and_with_fua),
 		cmocka_unit_test(compare_and_write_when_it_is_the_same),
 		cmocka_unit_test(compare_and_write_when_it_is_not),
 		cmocka_unit_test(compare_and_write_of_a_wrong_length),

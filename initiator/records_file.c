@@ -171,7 +171,7 @@ char *records_file_format(const struct settings_table *t, const void *record)
 	for (size_t i = 0; i < t->count; i++) {
 		setting_get(&t->rows[i], record, value);
 		if (!*value)
-			strcpy(value, "<empty>");
+			snprintf(value, sizeof(value), "<empty>");
 		bytes_write(&w, t->rows[i].name, strlen(t->rows[i].name));
 		bytes_write(&w, " = ", 3);
 		bytes_write(&w, value, strlen(value));

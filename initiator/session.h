@@ -69,7 +69,7 @@ int ini_auth_from_settings(unsigned authmethod, const char *username, const char
 
 /* An ISID of the "random" kind (RFC 7143 section 11.12.5), the same at every start for the same
  * names, portal and index: after a crash of this host's daemon the new session reinstates the old.
- * `index` tells the sessions to one portal apart (node.session.nr_sessions). */
+ * `index` tells the sessions to one portal apart (node.session.nr_sessions), 0 to 255. */
 void ini_isid_make(const char *initiator_name, const char *target_name, const char *portal,
 	unsigned index, struct iscsi_isid *ret);
 

@@ -66,7 +66,9 @@ static const struct setting node_rows[] = {
 		"262144"),
 	NUMBER("node.session.iscsi.MaxBurstLength", max_burst_length, 512, LENGTH_MAX, "16776192"),
 	NUMBER("node.session.iscsi.DefaultTime2Retain", default_time2retain, 0, 3600, "0"),
-	NUMBER("node.session.iscsi.DefaultTime2Wait", default_time2wait, 0, 3600, "2"),
+	/* 0, so that a lost connection is made again at once where the target allows it; a target
+	 * that wants a wait (2 is the RFC's default) gets it, the greater value being agreed */
+	NUMBER("node.session.iscsi.DefaultTime2Wait", default_time2wait, 0, 3600, "0"),
 	/* one connection per session and error recovery level 0: several sessions (nr_sessions) do
 	 * what several connections would */
 	NUMBER("node.session.iscsi.MaxConnections", max_connections, 1, 1, "1"),
@@ -216,9 +218,9 @@ static void shown_value(const struct setting *row, const void *record, bool show
 {
 	setting_get(row, record, out);
 	if (!*out)
-		strcpy(out, "<empty>");
+		snprintf(out, SETTING_VALUE_SIZE, "<empty>");
 	else if (row->secret && !show_secrets)
-		strcpy(out, "********");
+		snprintf(out, SETTING_VALUE_SIZE, "********");
 }
 
 int node_record_get(
@@ -232,7 +234,7 @@ int node_record_get(
 	shown_value(row, r, show_secrets, value);
 	if (strlen(value) >= size)
 		return -ENOSPC;
-	strcpy(out, value);
+	snprintf(out, size, "%s", value);
 	return 0;
 }
 

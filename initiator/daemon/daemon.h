@@ -30,6 +30,9 @@ enum daemon_isid_index {
 	DAEMON_ISID_JOBS = 16,
 };
 
+/* Jobs at a time (job.c): each has a thread, its own ISID, and up to 256 MiB of buffers. */
+#define DAEMON_JOBS_MAX 8
+
 struct daemon_config {
 	/* As they were given; absolute and without links once daemon_start() has made them. */
 	const char *state_directory, *runtime_directory;
@@ -58,6 +61,7 @@ struct daemon {
 	bool stopping, forced; /* no login any more; devices in use are not spared */
 	bool lost;	       /* something in use was taken away: the exit status tells */
 	struct loop_timer stop_timer;
+	struct job *jobs[DAEMON_JOBS_MAX]; /* under way; their place gives the ISID */
 };
 
 /* ---- options.c ---- */

@@ -115,15 +115,21 @@ int ini_conn_login_errno(unsigned login_status)
 	return -EPROTO;
 }
 
-static void conn_login_refused(struct ini_conn *c)
+/* The target refused (`pdu` has its status), or this end did: for an answer that cannot be, which
+ * will be no other the next time, or because the target did not prove itself. */
+static void conn_login_refused(struct ini_conn *c, const struct iscsi_pdu *pdu)
 {
 	const char *why = "", *redirect = login_redirect(c->login);
+	unsigned status = login_failure(c->login, &why);
+	int error = ini_conn_login_errno(status);
 
-	c->login_status = login_failure(c->login, &why);
+	if (pdu && pdu->login_response.status_class)
+		c->login_status = status;
+	else if (error != -EACCES)
+		error = -EPROTO;
 	if (redirect)
 		snprintf(c->redirect, sizeof(c->redirect), "%s", redirect);
-	ini_conn_fail(c, CONN_EVENT_LOGIN_FAILED, ini_conn_login_errno(c->login_status),
-		"login failed: %s", why);
+	ini_conn_fail(c, CONN_EVENT_LOGIN_FAILED, error, "login failed: %s", why);
 }
 
 static void conn_login_send(struct ini_conn *c, bool last)
@@ -174,7 +180,7 @@ static void conn_login_advance(
 		conn_login_done(c, pdu);
 		break;
 	case LOGIN_FAILED:
-		conn_login_refused(c);
+		conn_login_refused(c, pdu);
 		break;
 	}
 }

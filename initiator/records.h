@@ -61,7 +61,7 @@ struct node_record {
 	uint32_t authmethod; /* node.session.auth.authmethod, enum node_authmethod */
 	char username[RECORDS_SECRET_SIZE], password[RECORDS_SECRET_SIZE];
 	char username_in[RECORDS_SECRET_SIZE], password_in[RECORDS_SECRET_SIZE];
-	char chap_algs[64]; /* node.session.auth.chap_algs: "SHA3-256,SHA256,SHA1,MD5" */
+	char chap_algs[64]; /* node.session.auth.chap_algs: "SHA3-256,SHA1,MD5,SHA256" */
 
 	int32_t replacement_timeout; /* node.session.timeo.replacement_timeout; -1: for ever, 0: at
 					once */
@@ -165,8 +165,9 @@ int records_each(struct records *db, const struct record_filter *filter,
  * mistake. */
 int records_read(struct records *db, const struct record_filter *key, struct node_record *ret,
 	char why[RECORDS_WHY_SIZE]);
-/* Writes, replacing the one with the same target, portal and iface (whatever its tpgt). Checks
- * first. */
+/* Writes, replacing the one with the same target, portal and iface (whatever its tpgt). -EINVAL
+ * without a target or an address. What must hold between settings (node_record_check()) is for who
+ * logs in to ask: people set one after the other, and in any order. */
 int records_write(struct records *db, const struct node_record *r, char why[RECORDS_WHY_SIZE]);
 int records_delete(struct records *db, const struct node_record *r, char why[RECORDS_WHY_SIZE]);
 

@@ -30,6 +30,10 @@ static const char *const digests[] = {"None", "CRC32C", "CRC32C,None", "None,CRC
 #define DAY 86400	    /* seconds; no time-out needs more */
 #define LENGTH_MAX 16777215 /* RFC 7143 sections 13.12 to 13.14: 512 to 2^24 - 1 */
 
+/* In order of preference. SHA256 comes last because tgt takes its number (7) for SHA1: offered
+ * before MD5 it would be chosen there, and no secret would be right. */
+#define CHAP_ALGORITHMS "SHA3-256,SHA1,MD5,SHA256"
+
 #define RECORD node_record
 static const struct setting node_rows[] = {
 	ROW("node.name", ISCSI_NAME, target_name, .initial = "", .key = true),
@@ -53,8 +57,7 @@ static const struct setting node_rows[] = {
 	SECRET("node.session.auth.password", password),
 	TEXT("node.session.auth.username_in", username_in),
 	SECRET("node.session.auth.password_in", password_in),
-	ROW("node.session.auth.chap_algs", ALGORITHMS, chap_algs,
-		.initial = "SHA3-256,SHA256,SHA1,MD5"),
+	ROW("node.session.auth.chap_algs", ALGORITHMS, chap_algs, .initial = CHAP_ALGORITHMS),
 	ROW("node.session.timeo.replacement_timeout", INT, replacement_timeout, .min = -1,
 		.max = DAY, .initial = "120"),
 	NUMBER("node.session.err_timeo.abort_timeout", abort_timeout, 1, DAY, "15"),
@@ -100,7 +103,7 @@ static const struct setting discovery_rows[] = {
 	TEXT("discovery.sendtargets.auth.username_in", username_in),
 	SECRET("discovery.sendtargets.auth.password_in", password_in),
 	ROW("discovery.sendtargets.auth.chap_algs", ALGORITHMS, chap_algs,
-		.initial = "SHA3-256,SHA256,SHA1,MD5"),
+		.initial = CHAP_ALGORITHMS),
 	NUMBER("discovery.sendtargets.timeo.login_timeout", login_timeout, 1, DAY, "15"),
 };
 #undef RECORD

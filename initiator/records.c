@@ -332,10 +332,12 @@ int records_write(struct records *db, const struct node_record *r, char why[RECO
 	struct record_filter same = {r->target_name, r->address, (uint16_t)r->port, -1, r->iface};
 	struct replace replace = {db, r};
 	char path[PATH_MAX], *text;
-	int result = node_record_check(r, why);
+	int result;
 
-	if (result < 0)
-		return result;
+	if (!*r->target_name || !*r->address) {
+		records_say(why, "a record needs a target's name and a portal's address");
+		return -EINVAL;
+	}
 	node_path(db, r, path);
 	*strrchr(path, '/') = 0;
 	result = records_file_make_directory(path, why);

@@ -43,27 +43,44 @@ static const struct {
 	{LOGIN_TARGET_REMOVED, "; discovery shows which targets there are"},
 };
 
+static size_t find_row(int error)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(rows) && rows[i].error != -error)
+		i++;
+	return i;
+}
+
 enum exit_status failure_status(int error, unsigned login_status)
 {
+	size_t i = find_row(error);
+
 	(void)login_status; /* the error is made from it: ini_conn_login_errno() */
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].error == -error)
-			return rows[i].status;
-	return EXIT_FAILED;
+	return i < ARRAY_SIZE(rows) ? rows[i].status : EXIT_FAILED;
+}
+
+/* What else to look at. An error that has no row is what the peer said, or how it said it. */
+static const char *advice_for(int error, unsigned login_status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
+		if (advices[i].login_status == login_status)
+			return advices[i].advice;
+	if (error == -ETIMEDOUT)
+		return "; is that an iSCSI or iSER portal, and does nothing in between drop "
+		       "packets?";
+	if (!login_status && find_row(error) == ARRAY_SIZE(rows))
+		return "; is that an iSCSI or iSER portal?";
+	return "";
 }
 
 void failure_line(const char *portal, int error, unsigned login_status, const char *why, char *out,
 	size_t size)
 {
-	const char *line = NULL, *advice = "";
+	size_t i = find_row(error);
+	const char *line = i < ARRAY_SIZE(rows) ? rows[i].line : NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].error == -error)
-			line = rows[i].line;
-	for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
-		if (advices[i].login_status == login_status)
-			advice = advices[i].advice;
 	if (!line)
 		line = why && *why ? why : strerror(-error);
-	snprintf(out, size, "%s: %s%s", portal, line, advice);
+	snprintf(out, size, "%s: %s%s", portal, line, advice_for(error, login_status));
 }

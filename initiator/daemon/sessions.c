@@ -351,6 +351,7 @@ static void resolved(void *owner, const struct address *portal, const char *why)
 	char line[SESSION_WHY_SIZE];
 	int err;
 
+	_Static_assert(SESSION_WHY_SIZE >= RECORDS_WHY_SIZE, "both are written to `line`");
 	s->resolving = false;
 	if (s->phase == SESSION_ENDING) {
 		s->ended = true; /* nothing has begun */
@@ -359,6 +360,10 @@ static void resolved(void *owner, const struct address *portal, const char *why)
 	}
 	if (!portal) {
 		login_failed(s, EXIT_UNREACHABLE, why);
+		return;
+	}
+	if (node_record_check(&s->record, line) < 0) {
+		login_failed(s, EXIT_USAGE, line);
 		return;
 	}
 	address_print(portal, s->portal);

@@ -46,6 +46,7 @@ bool sbc_check_range(struct command *cmd, uint64_t lba, uint64_t blocks);
 uint32_t sbc_max_transfer(const struct command *cmd);
 uint32_t sbc_max_compare_and_write(const struct command *cmd);
 uint32_t sbc_max_write_same(const struct command *cmd);
+uint32_t sbc_max_unmap(const struct command *cmd);
 #define SBC_MAX_UNMAP_DESCRIPTORS 256
 
 /* ---- sbc_rw.c ---- */

@@ -13,8 +13,10 @@ enum {
 	/* A command of 16 MiB goes through the arena in extents; more would let one command hold
 	 * the window, and its abort, for long. */
 	MAX_TRANSFER_BYTES = 16 * 1024 * 1024,
-	/* Of WRITE SAME and UNMAP: seconds of work for a slow store, and less than 2^32 bytes. */
-	MAX_WRITE_SAME_BYTES = 512 * 1024 * 1024,
+	/* What WRITE SAME(10) can say. */
+	MAX_WRITE_SAME_BLOCKS = 65535,
+	/* Seconds of work for a slow store. */
+	MAX_UNMAP_BYTES = 512 * 1024 * 1024,
 };
 
 uint32_t sbc_max_transfer(const struct command *cmd)
@@ -30,7 +32,13 @@ uint32_t sbc_max_compare_and_write(const struct command *cmd)
 
 uint32_t sbc_max_write_same(const struct command *cmd)
 {
-	return MAX_WRITE_SAME_BYTES / cmd->nexus->device->block_size;
+	(void)cmd;
+	return MAX_WRITE_SAME_BLOCKS;
+}
+
+uint32_t sbc_max_unmap(const struct command *cmd)
+{
+	return MAX_UNMAP_BYTES / cmd->nexus->device->block_size;
 }
 
 bool sbc_check_range(struct command *cmd, uint64_t lba, uint64_t blocks)

@@ -120,7 +120,7 @@ bool sbc_compare_and_write_parse(struct command *cmd)
 	bytes = 2ull * b.blocks * cmd->nexus->device->block_size;
 	if (bytes == cmd->expected_length)
 		return true;
-	command_fail(cmd, SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
+	command_fail_field(cmd, 13, -1);
 	return false;
 }
 

@@ -46,7 +46,7 @@ static bool check_list(struct command *cmd, size_t count)
 			return false;
 		blocks += e.blocks;
 	}
-	if (blocks <= sbc_max_write_same(cmd))
+	if (blocks <= sbc_max_unmap(cmd))
 		return true;
 	command_fail_parameter(cmd, ASC_INVALID_FIELD_IN_PARAMETER_LIST, UNMAP_HEADER_SIZE + 8, -1);
 	return false;

@@ -65,17 +65,17 @@ static int clear_task_set(struct tmf *t)
 	return add_all_nexuses(t, t->nexus->device);
 }
 
-/* What a logical unit reset does beside aborting (SAM-5 section 6.3.3). Persistent reservations
- * survive it. */
-static void reset_device(struct device *d, const struct nexus *except)
+/* What a logical unit reset does beside aborting (SAM-5 section 6.3.3): every nexus is told, the
+ * one that asked for it too. Persistent reservations survive it. */
+static void reset_device(struct device *d)
 {
 	atomic_fetch_add(&d->reset_count, 1);
 	atomic_store(&d->stopped, false);
 	pthread_mutex_lock(&d->lock);
 	reservation_nexus_lost(d, NULL);
 	pthread_mutex_unlock(&d->lock);
-	device_attention(d, except, ASC_BUS_DEVICE_RESET_FUNCTION >> 8,
-		ASC_BUS_DEVICE_RESET_FUNCTION & 0xff);
+	device_attention(
+		d, NULL, ASC_BUS_DEVICE_RESET_FUNCTION >> 8, ASC_BUS_DEVICE_RESET_FUNCTION & 0xff);
 }
 
 static int reset_nexus(struct tmf *t, struct nexus *n)
@@ -83,7 +83,7 @@ static int reset_nexus(struct tmf *t, struct nexus *n)
 	int err = add_all_nexuses(t, n->device);
 
 	if (!err)
-		reset_device(n->device, n);
+		reset_device(n->device);
 	return err;
 }
 

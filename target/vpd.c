@@ -129,7 +129,7 @@ static void block_limits(const struct command *cmd, struct bytes_writer *w)
 	};
 
 	if (info->discard_granularity) {
-		b.max_unmap = sbc_max_write_same(cmd);
+		b.max_unmap = sbc_max_unmap(cmd);
 		b.max_unmap_descriptors = SBC_MAX_UNMAP_DESCRIPTORS;
 		b.unmap_granularity = granularity ? granularity : 1;
 		b.unmap_alignment_valid = true;

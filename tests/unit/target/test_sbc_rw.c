@@ -284,11 +284,11 @@ static void compare_and_write_of_a_wrong_length(void **state)
 
 	(void)state;
 	cdb_compare_and_write(cdb, 0, 1, false);
-	assert_sense(server_out(s, cdb, data, 2048), SENSE_ILLEGAL_REQUEST,
-		ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
+	assert_sense(
+		server_out(s, cdb, data, 2048), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
 	cdb_compare_and_write(cdb, 0, 3, false);
-	assert_sense(server_out(s, cdb, data, 2048), SENSE_ILLEGAL_REQUEST,
-		ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
+	assert_sense(
+		server_out(s, cdb, data, 2048), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
 	cdb_compare_and_write(cdb, 0, 0, false);
 	assert_good(server_none(s, cdb));
 	cdb_compare_and_write(cdb, 65535, 2, false);

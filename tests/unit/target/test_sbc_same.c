@@ -97,10 +97,10 @@ static void no_blocks_too_many_and_out_of_range(void **state)
 	cdb_write_same16(cdb, 0, 0, false, false); /* WSNZ */
 	assert_sense(
 		server_out(s, cdb, zeros, 512), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
-	cdb_write_same16(cdb, 0, (1u << 20) + 1, false, false);
+	cdb_write_same16(cdb, 0, 65536, false, false);
 	assert_sense(
 		server_out(s, cdb, zeros, 512), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
-	cdb_write_same16(cdb, 0, 1u << 20, false, false);
+	cdb_write_same16(cdb, 0, 65535, false, false);
 	assert_good(server_out(s, cdb, zeros, 512));
 	cdb_write_same16(cdb, UINT64_MAX, 1, false, false);
 	assert_sense(server_out(s, cdb, zeros, 512), SENSE_ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);

@@ -132,7 +132,7 @@ static void clear_task_set_reaches_other_loops(void **state)
 	server_free(v);
 }
 
-static void lun_reset_aborts_all_and_tells_others(void **state)
+static void lun_reset_aborts_all_and_tells_all(void **state)
 {
 	struct server *v = server_new_with(slow);
 	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1);
@@ -144,6 +144,7 @@ static void lun_reset_aborts_all_and_tells_others(void **state)
 	server_advance(v, 10 * LOOP_NS_PER_MS);
 	assert_int_equal(a->tmf_responses, 1);
 	assert_true(a->results[0].aborted && b->results[0].aborted);
+	assert_true(has_attention(a, ASC_BUS_DEVICE_RESET_FUNCTION));
 	assert_true(has_attention(b, ASC_BUS_DEVICE_RESET_FUNCTION));
 	assert_false(nexus_has_attention(b->nexus));
 	assert_int_equal(atomic_load(&v->device->reset_count), 1);
@@ -247,7 +248,7 @@ int main(void)
 		cmocka_unit_test(second_abort_waits_too),
 		cmocka_unit_test(abort_task_set_spares_other_nexuses),
 		cmocka_unit_test(clear_task_set_reaches_other_loops),
-		cmocka_unit_test(lun_reset_aborts_all_and_tells_others),
+		cmocka_unit_test(lun_reset_aborts_all_and_tells_all),
 		cmocka_unit_test(lun_reset_ends_a_reserve),
 		cmocka_unit_test(target_reset_resets_every_lun),
 		cmocka_unit_test(what_cannot_be_done_is_said),

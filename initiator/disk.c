@@ -292,6 +292,7 @@ void disk_free(struct disk *d, void (*freed)(void *owner), void *owner)
 	ini_session_remove_check(d->session, &d->check);
 	disk_fail_pending(d, -ESHUTDOWN);
 	list_for_each_safe(c, next, &d->busy, link) ini_session_abort(d->session, &c->task);
+	loop_timer_cancel(&d->absent_timer);
 	if (d->probing)
 		probe_cancel(d->probe);
 	disk_free_if_idle(d);

@@ -30,7 +30,7 @@ static void check_other_device(struct disk *d, const struct disk_info *now)
 	disk_gone(d, why);
 }
 
-/* What the answers mean. False: the connection is lost again, and the check will be begun anew. */
+/* What the answers mean. False: the check goes on, by the timer, or by the next login. */
 static bool check_judge(struct disk *d, int error)
 {
 	if (error == 0) {
@@ -38,6 +38,9 @@ static bool check_judge(struct disk *d, int error)
 			check_other_device(d, &d->probe->info);
 		return true;
 	}
+	if (error == -ENODEV && ++d->absent < DISK_ABSENT_PROBES &&
+		loop_timer_arm(disk_loop(d), &d->absent_timer, DISK_ABSENT_DELAY_NS) == 0)
+		return false;
 	if (error == -ENODEV) {
 		disk_gone(d, "no disk is there any more");
 		return true;
@@ -55,9 +58,19 @@ static void check_begin(struct ini_session_check *c)
 		ini_session_check_done(d->session, c);
 		return;
 	}
+	loop_timer_cancel(&d->absent_timer);
+	d->absent = 0;
 	d->again = d->probing; /* the failure of the last one's command is on its way */
 	if (d->probing)
 		return;
+	d->probing = true;
+	probe_start(d->probe);
+}
+
+static void check_absent_again(struct loop_timer *t)
+{
+	struct disk *d = container_of(t, struct disk, absent_timer);
+
 	d->probing = true;
 	probe_start(d->probe);
 }
@@ -86,11 +99,13 @@ int disk_check_init(struct disk *d)
 	d->probe->owner = d;
 	d->probe->done = check_probed;
 	d->check.begin = check_begin;
+	d->absent_timer.expired = check_absent_again;
 	ini_session_add_check(d->session, &d->check);
 	return 0;
 }
 
 void disk_check_free(struct disk *d)
 {
+	loop_timer_cancel(&d->absent_timer);
 	alloc_free(d->probe);
 }

@@ -22,6 +22,11 @@ struct io_progress {
 _Static_assert(sizeof(struct io_progress) <= sizeof(((struct disk_io *)0)->disk_private),
 	"an I/O's progress must fit in what it has for it");
 
+/* A target that has just been started may not have all its LUNs yet: one that is missing after a
+ * reconnect is looked for this often before the disk is given up. Other LUNs wait meanwhile. */
+#define DISK_ABSENT_PROBES 6
+#define DISK_ABSENT_DELAY_NS (500 * LOOP_NS_PER_MS)
+
 struct disk_command {
 	struct list link; /* in disk->idle, or in disk->busy */
 	struct disk *disk;
@@ -47,7 +52,9 @@ struct disk {
 	struct ini_session_check check;
 	struct probe *probe; /* of the check */
 	bool probing, again; /* under way; the connection was lost meanwhile */
-	bool gone;	     /* another device is there */
+	unsigned absent;     /* probes of this check that found nothing there */
+	struct loop_timer absent_timer;
+	bool gone; /* another device is there */
 	bool freeing;
 	void (*freed)(void *owner);
 	void *freed_owner;

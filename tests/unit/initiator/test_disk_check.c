@@ -86,6 +86,77 @@ static void a_connection_lost_during_the_check_begins_it_anew(void **state)
 	disk_teardown(&d);
 }
 
+static bool answer_no_unit(struct fake *f, const struct iscsi_pdu *pdu, struct dm_task *task)
+{
+	unsigned *left = f->arg;
+	uint8_t data[36] = {0x7f}; /* peripheral qualifier 011b, type 1Fh */
+
+	if (pdu->opcode != ISCSI_SCSI_COMMAND || pdu->command.cdb[0] != SCSI_INQUIRY || *left == 0)
+		return false;
+	--*left;
+	fake_data(f, pdu, task, data, sizeof(data));
+	return true;
+}
+
+static void a_lun_that_comes_a_little_later_is_waited_for(void **state)
+{
+	static uint8_t data[512];
+	struct fake_disk_io f = {0};
+	struct fake_disk d;
+	unsigned left = 3;
+
+	(void)state;
+	disk_setup(&d);
+	d.o.fake->override = answer_no_unit;
+	d.o.fake->arg = &left;
+	fake_drop(d.o.fake, -ECONNRESET);
+	fake_turns(d.o.fake);
+	io_submit(&d, &f, DISK_READ, 0, 512, data);
+	fake_seconds(d.o.fake, 1);
+	assert_int_equal(f.done, 0);
+	fake_seconds(d.o.fake, 2);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.status, 0);
+	assert_int_equal(d.gone, 0);
+	disk_teardown(&d);
+}
+
+static void a_lun_that_does_not_come_back_is_gone(void **state)
+{
+	static uint8_t data[512];
+	struct fake_disk_io f = {0};
+	struct fake_disk d;
+	unsigned left = 1000;
+
+	(void)state;
+	disk_setup(&d);
+	d.o.fake->override = answer_no_unit;
+	d.o.fake->arg = &left;
+	fake_drop(d.o.fake, -ECONNRESET);
+	fake_turns(d.o.fake);
+	io_submit(&d, &f, DISK_READ, 0, 512, data);
+	fake_seconds(d.o.fake, 5);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.status, -ENODEV);
+	assert_int_equal(d.gone, 1);
+	disk_teardown(&d);
+}
+
+static void a_disk_is_freed_while_its_lun_is_looked_for(void **state)
+{
+	struct fake_disk d;
+	unsigned left = 1000;
+
+	(void)state;
+	disk_setup(&d);
+	d.o.fake->override = answer_no_unit;
+	d.o.fake->arg = &left;
+	fake_drop(d.o.fake, -ECONNRESET);
+	fake_seconds(d.o.fake, 1);
+	disk_teardown(&d);
+	assert_int_equal(d.gone, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +164,9 @@ int main(void)
 		cmocka_unit_test(another_device_at_the_lun_never_becomes_the_disk),
 		cmocka_unit_test(a_size_that_changed_meanwhile_is_told),
 		cmocka_unit_test(a_connection_lost_during_the_check_begins_it_anew),
+		cmocka_unit_test(a_lun_that_comes_a_little_later_is_waited_for),
+		cmocka_unit_test(a_lun_that_does_not_come_back_is_gone),
+		cmocka_unit_test(a_disk_is_freed_while_its_lun_is_looked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

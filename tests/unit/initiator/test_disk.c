@@ -111,6 +111,26 @@ static void a_disk_without_usable_properties_is_not_made(void **state)
 	owner_teardown(&o);
 }
 
+static void running_out_of_memory_makes_no_half_disk(void **state)
+{
+	struct fake_disk d;
+	struct disk *other;
+	int r = -ENOMEM;
+
+	(void)state;
+	disk_setup(&d);
+	for (unsigned long n = 1; r < 0; n++) {
+		alloc_fail_nth(n);
+		r = disk_new(d.o.session, &d.info, NULL, NULL, &other);
+		alloc_fail_nth(0);
+		assert_true(r == 0 || r == -ENOMEM);
+		assert_true(n < 20);
+	}
+	disk_free(other, NULL, NULL);
+	disk_free(NULL, NULL, NULL);
+	disk_teardown(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +140,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(io_fails_when_the_session_ends),
 		cmocka_unit_test(a_disk_without_usable_properties_is_not_made),
+		cmocka_unit_test(running_out_of_memory_makes_no_half_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,32 @@ static void a_scan_can_be_given_up_and_ends_with_its_session(void **state)
 	owner_teardown(&s.o);
 }
 
+static void running_out_of_memory_ends_the_scan(void **state)
+{
+	unsigned long n = 1;
+	bool passed = false;
+
+	(void)state;
+	for (; !passed; n++) {
+		struct fake_scan s = {0};
+		struct ini_scan *scan;
+
+		assert_true(n < 50);
+		owner_setup(&s.o);
+		s.o.fake->override = many_luns;
+		alloc_fail_nth(n);
+		if (ini_scan_start(s.o.session, scan_done, &s, &scan) == 0) {
+			fake_seconds(s.o.fake, 1);
+			assert_int_equal(s.done, 1);
+			assert_true(s.error == 0 || s.error == -ENOMEM);
+			passed = s.error == 0;
+		}
+		alloc_fail_nth(0);
+		owner_teardown(&s.o);
+	}
+	assert_true(n > 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +163,7 @@ int main(void)
 		cmocka_unit_test(a_target_without_report_luns_has_lun_0),
 		cmocka_unit_test(a_scan_goes_on_after_the_connection_was_lost),
 		cmocka_unit_test(a_scan_can_be_given_up_and_ends_with_its_session),
+		cmocka_unit_test(running_out_of_memory_ends_the_scan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,15 @@ static void values_out_of_range_name_the_range(void **state)
 		node_record_set(&r, "node.session.iscsi.FirstBurstLength", "511", why), -ERANGE);
 }
 
+static void what_is_wrong_is_told_without_control_characters(void **state)
+{
+	struct node_record r = record_of_defaults();
+
+	(void)state;
+	assert_int_equal(node_record_set(&r, "node.\033[31m\nx", "1", why), -ENOENT);
+	assert_non_null(strstr(why, "node.?[31m?x"));
+}
+
 static void what_is_no_number_is_refused(void **state)
 {
 	static const char *const values[] = {"", "x", "1x", " 1", "1 ", "0x10", "1.5",
@@ -134,6 +143,7 @@ int main(void)
 		cmocka_unit_test(words_are_told),
 		cmocka_unit_test(an_unknown_name_brings_the_nearest),
 		cmocka_unit_test(text_that_would_break_the_file_is_refused),
+		cmocka_unit_test(what_is_wrong_is_told_without_control_characters),
 		cmocka_unit_test(names_of_targets_are_checked),
 		cmocka_unit_test(chap_algorithms_are_a_list_without_repetition),
 	};

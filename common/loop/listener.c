@@ -232,6 +232,9 @@ static int listener_open(struct listener *l, const struct address *a)
 	l->watch.fd = l->config.fd ? l->config.fd : address_listen(a);
 	if (l->watch.fd < 0)
 		return l->watch.fd;
+	/* One that was handed over may block, and accept() is called until there is no more. */
+	if (fcntl(l->watch.fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return -errno;
 	l->address.length = sizeof(l->address.sa);
 	if (sys_getsockname(l->watch.fd, (struct sockaddr *)&l->address.sa, &l->address.length) < 0)
 		return -errno;

@@ -91,7 +91,7 @@ void daemon_version(FILE *out)
 	      "movers: tcp, iser over softiwarp\n"
 	      "backends: file (io_uring, threads), memory, null; delay, fault\n"
 #ifdef HAVE_SYSTEMD
-	      "systemd: readiness\n",
+	      "systemd: readiness, socket activation\n",
 #else
 	      "systemd: not built in\n",
 #endif

@@ -6,6 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#ifdef HAVE_SYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/rdma/softiwarp.h"
@@ -91,22 +95,16 @@ static const char *listen_advice(int err)
 	return strerror(-err);
 }
 
-static int start_portal(struct daemon *d, const char *text)
+static int open_portal(struct daemon *d, const char *text, const struct address *address, int fd)
 {
 	const struct listener_config config = {
 		.login_timeout_ns = d->config->login_timeout_ns,
 		.max_waiting = (unsigned)d->config->max_logins,
+		.fd = fd,
 	};
-	struct address address;
-	const char *why;
-	int err = address_parse(text, ADDRESS_DEFAULT_PORT, &address, &why);
+	int err = portal_new(d->loop, address, &config, daemon_protocols, DAEMON_PROTOCOLS,
+		&d->spread, &d->portals[d->portal_count]);
 
-	if (err < 0) {
-		fprintf(stderr, "isertd: portal %s: %s\n", text, why);
-		return EXIT_USAGE;
-	}
-	err = portal_new(d->loop, &address, &config, daemon_protocols, DAEMON_PROTOCOLS, &d->spread,
-		&d->portals[d->portal_count]);
 	if (err < 0) {
 		fprintf(stderr, "isertd: portal %s: %s\n", text, listen_advice(err));
 		return EXIT_FAILED;
@@ -115,25 +113,72 @@ static int start_portal(struct daemon *d, const char *text)
 	return EXIT_OK;
 }
 
-static int start_portals(struct daemon *d)
+static int start_portal(struct daemon *d, const char *text)
 {
-	static const struct config_word everywhere = {.word = "*:3260"};
-	const struct config_list *list = &d->config->portals;
-	size_t count = list->count ? list->count : 1;
-	int status = EXIT_OK;
+	struct address address;
+	const char *why;
 
+	if (address_parse(text, ADDRESS_DEFAULT_PORT, &address, &why) < 0) {
+		fprintf(stderr, "isertd: portal %s: %s\n", text, why);
+		return EXIT_USAGE;
+	}
+	return open_portal(d, text, &address, 0);
+}
+
+/* How many sockets the service manager has opened for us, from *ret_first on. */
+static int activated_sockets(int *ret_first)
+{
+#ifdef HAVE_SYSTEMD
+	*ret_first = SD_LISTEN_FDS_START;
+	return sd_listen_fds(1);
+#else
+	*ret_first = 0;
+	return 0;
+#endif
+}
+
+static int make_portals(struct daemon *d, size_t count)
+{
 	d->portals = alloc_array(count, sizeof(struct portal *));
 	d->targets->portals = alloc_array(count, ADDRESS_TEXT_SIZE);
 	if (!d->portals || !d->targets->portals)
 		return fail("cannot make", "portals", -ENOMEM);
+	return EXIT_OK;
+}
+
+static int configured_portals(struct daemon *d)
+{
+	static const struct config_word everywhere = {.word = "*:3260"};
+	const struct config_list *list = &d->config->portals;
+	size_t count = list->count ? list->count : 1;
+	int status = make_portals(d, count);
+
 	for (size_t i = 0; i < count && status == EXIT_OK; i++) {
 		const struct config_word *w =
 			list->count ? &config_item(*list, struct config_word, i) : &everywhere;
 
 		status = start_portal(d, w->word);
-		if (status == EXIT_OK)
-			address_print(portal_address(d->portals[i]), d->targets->portals[i]);
 	}
+	return status;
+}
+
+/* Sockets that systemd opened take the place of the configured portals. */
+static int activated_portals(struct daemon *d, int first, size_t count)
+{
+	int status = make_portals(d, count);
+
+	for (size_t i = 0; i < count && status == EXIT_OK; i++)
+		status = open_portal(d, "of the service manager", NULL, first + (int)i);
+	return status;
+}
+
+static int start_portals(struct daemon *d)
+{
+	int first, count = activated_sockets(&first);
+	int status = count > 0 ? activated_portals(d, first, (size_t)count) : configured_portals(d);
+
+	for (size_t i = 0; i < d->portal_count; i++)
+		address_print(portal_address(d->portals[i]), d->targets->portals[i]);
 	d->targets->portal_count = d->portal_count;
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "common/base/alloc.h"
+#include "common/scsi/sense.h"
 
 struct tgt_lun *tgt_lun_hold(struct tgt_lun *l)
 {
@@ -243,6 +244,32 @@ static void swap_targets(struct target_set *s, struct list *made, struct list *g
 	list_splice(&s->targets, &kept);
 }
 
+/* A file that has grown is a larger disk from now on; initiators are told (SPC-4: CAPACITY DATA HAS
+ * CHANGED). One that has shrunk stays what it was: its end reads as an error. */
+static void refresh_lun(struct tgt_lun *l)
+{
+	struct backend *b = l->device->backend;
+	uint64_t count;
+
+	if (!b->ops->refresh || b->ops->refresh(b) < 0)
+		return;
+	count = b->info.size / l->device->block_size;
+	if (count <= atomic_load(&l->device->block_count))
+		return;
+	atomic_store(&l->device->block_count, count);
+	device_attention(l->device, NULL, ASC_CAPACITY_DATA_HAS_CHANGED >> 8,
+		ASC_CAPACITY_DATA_HAS_CHANGED & 0xff);
+}
+
+/* By the main loop, which alone changes the set: no lock is needed to walk it. */
+static void refresh_luns(struct target_set *s)
+{
+	struct tgt_target *t;
+
+	list_for_each(t, &s->targets, link) for (size_t i = 0; i < t->lun_count; i++)
+		refresh_lun(t->luns[i]);
+}
+
 int target_set_reload(struct target_set *s, struct config *c, struct config_report *report)
 {
 	struct config *old = s->config;
@@ -257,6 +284,8 @@ int target_set_reload(struct target_set *s, struct config *c, struct config_repo
 	pthread_mutex_unlock(&s->lock);
 	drop_targets(&gone);
 	config_release(old);
+	if (old)
+		refresh_luns(s);
 	return 0;
 }
 

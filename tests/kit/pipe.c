@@ -23,6 +23,7 @@ struct pipe_side {
 	struct pipe *pipe;
 	struct loop_watch watch;
 	struct pipe_way *in, *out; /* what is read here, what is written here */
+	bool hung;
 };
 
 struct pipe {
@@ -53,7 +54,7 @@ static void side_watch(struct pipe_side *s)
 {
 	unsigned events = 0;
 
-	if (s->watch.fd < 0)
+	if (s->watch.fd < 0 || s->hung)
 		return;
 	if (!s->pipe->held && !s->in->ended && s->in->used == 0)
 		events |= LOOP_READABLE;
@@ -88,23 +89,37 @@ static void way_read(struct pipe_way *w)
 	}
 }
 
+/* What is left for a side that is gone is thrown away. */
 static void way_write(struct pipe_way *w)
 {
-	size_t n;
-	ssize_t sent;
+	ssize_t sent = -1;
 
-	if (!w->used || w->to->watch.fd < 0)
+	if (!w->used)
 		return;
-	n = piece(w->pipe, w->used - w->sent);
-	sent = send(w->to->watch.fd, w->buffer + w->sent, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	errno = EPIPE;
+	if (w->to->watch.fd >= 0)
+		sent = send(w->to->watch.fd, w->buffer + w->sent, piece(w->pipe, w->used - w->sent),
+			MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent > 0) {
 		w->sent += (size_t)sent;
 		w->pipe->bytes += (size_t)sent;
 	} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-		w->sent = w->used; /* nobody is there to take it */
+		w->sent = w->used;
 	}
 	if (w->sent == w->used)
 		w->used = w->sent = 0;
+}
+
+/* A side that has hung up is told so at every turn: it is watched no more, but read to its end as
+ * the other side takes it. */
+static void side_settle(struct pipe_side *s)
+{
+	if (s->hung && !s->in->used)
+		way_read(s->in);
+	if ((s->in->ended && s->out->ended && !s->out->used) || (s->hung && s->in->ended))
+		side_close(s);
+	if (s->out->used && s->watch.fd < 0)
+		way_write(s->out);
 }
 
 static void side_ready(struct loop_watch *watch, unsigned events)
@@ -112,14 +127,16 @@ static void side_ready(struct loop_watch *watch, unsigned events)
 	struct pipe_side *s = container_of(watch, struct pipe_side, watch);
 	struct pipe *p = s->pipe;
 
+	if (events & LOOP_HANGUP) {
+		s->hung = true;
+		loop_watch_remove(&s->watch);
+	}
 	if (events & (LOOP_READABLE | LOOP_HANGUP))
 		way_read(s->in);
-	if (events & LOOP_WRITABLE)
+	if (events & (LOOP_WRITABLE | LOOP_HANGUP))
 		way_write(s->out);
-	if (s->in->ended && s->out->ended && !s->out->used)
-		side_close(s);
-	else if (events & LOOP_HANGUP && s->in->ended)
-		side_close(s); /* level-triggered: it would be told for ever */
+	side_settle(&p->sides[0]);
+	side_settle(&p->sides[1]);
 	side_watch(&p->sides[0]);
 	side_watch(&p->sides[1]);
 }

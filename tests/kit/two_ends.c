@@ -53,7 +53,7 @@ static const char yaml[] =
 	"    luns:\n"
 	"      - {lun: 0, backend: memory, size: 64M}\n"
 	"      - {lun: 1, backend: memory, size: 16M,\n"
-	"         delay: {read: 150ms, write: 150ms, flush: 150ms}}\n"
+	"         delay: {read: 60ms, write: 60ms, flush: 60ms}}\n"
 	"  - name: " TWO_ENDS_CHAP_IQN "\n"
 	"    chap:\n"
 	"      name: " TWO_ENDS_NAME "\n"

@@ -19,7 +19,7 @@
 #define TWO_ENDS_SECRET "alice's secret of 24"
 #define TWO_ENDS_MUTUAL_NAME "carol"
 #define TWO_ENDS_MUTUAL_SECRET "carol's secret of 23"
-#define TWO_ENDS_SLOW_NS (150 * LOOP_NS_PER_MS) /* each request of LUN 1 */
+#define TWO_ENDS_SLOW_NS (60 * LOOP_NS_PER_MS) /* each request of LUN 1 */
 
 enum two_ends_mover {
 	TWO_ENDS_TCP,
@@ -72,6 +72,9 @@ struct two_session {
 /* A configuration for `target`, to be changed before two_session_start(). */
 struct ini_session_config two_session_config(struct two_ends *e, const char *target);
 void two_session_start(
+	struct two_session *s, struct two_ends *e, const struct ini_session_config *config);
+/* The same where it may fail: 0, or what ini_session_new() said. */
+int two_session_try(
 	struct two_session *s, struct two_ends *e, const struct ini_session_config *config);
 /* Starts, and waits until it is logged in or has ended. */
 void two_session_login(

@@ -66,15 +66,26 @@ struct ini_session_config two_session_config(struct two_ends *e, const char *tar
 
 	assert_int_equal(address_parse("127.0.0.1", ADDRESS_DEFAULT_PORT, &c.portal, &why), 0);
 	iscsi_params_default(&c.offer);
+	c.offer.default_time2wait = 0; /* time is short */
 	return c;
+}
+
+int two_session_try(
+	struct two_session *s, struct two_ends *e, const struct ini_session_config *config)
+{
+	int r;
+
+	*s = (struct two_session){.ends = e};
+	r = ini_session_new(config, &events, s, &s->session);
+	if (r == 0)
+		ini_session_start(s->session);
+	return r;
 }
 
 void two_session_start(
 	struct two_session *s, struct two_ends *e, const struct ini_session_config *config)
 {
-	*s = (struct two_session){.ends = e};
-	assert_int_equal(ini_session_new(config, &events, s, &s->session), 0);
-	ini_session_start(s->session);
+	assert_int_equal(two_session_try(s, e, config), 0);
 }
 
 static bool session_is_decided(void *arg)

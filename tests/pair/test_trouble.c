@@ -182,7 +182,7 @@ static void connection_lost_again_and_again(const struct two_ends_config *config
 	struct world w;
 
 	world_open(&w, config);
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		slow_writes_submit(&w);
 		two_ends_cut(w.ends);
 		tasks_expect(&w, 0);

@@ -170,8 +170,9 @@ bool command_reply_buffer(struct command *cmd, uint32_t size);
  * then GOOD. */
 void command_reply(struct command *cmd, uint32_t length, uint32_t allocation_length);
 
-/* Right directions: the command's R and W bits allow data-in, or data-out (or nothing is expected,
- * and what the CDB moves is residual). False after command_fail(). */
+/* Whether the command's R and W bits allow data-in, or data-out: also where nothing is expected,
+ * and what the CDB moves is residual. Data-in under the W bit is allowed with cmd->transfer_length
+ * set to 0. False after command_fail(). */
 bool command_check_direction(struct command *cmd, bool data_in);
 /* A request of the backend that belongs to no extent (a flush, a discard), in
  * cmd->extents[0].request, whose `done` must begin with command_rest(). */

@@ -70,6 +70,9 @@ void command_fail_errno(struct command *cmd, int error, bool write)
 	command_fail(cmd, SENSE_MEDIUM_ERROR, write ? ASC_WRITE_ERROR : ASC_UNRECOVERED_READ_ERROR);
 }
 
+/* A CDB with data-in under the W bit alone is executed with no data moved, as the peers'
+ * conformance suite wants it: all of EDTL is residual. One with data-out under the R bit would lose
+ * data. */
 bool command_check_direction(struct command *cmd, bool data_in)
 {
 	bool right = data_in ? cmd->reads : cmd->writes;
@@ -77,6 +80,10 @@ bool command_check_direction(struct command *cmd, bool data_in)
 
 	if (!wrong && (right || !cmd->expected_length))
 		return true;
+	if (data_in && !cmd->reads) {
+		cmd->transfer_length = 0;
+		return true;
+	}
 	command_fail(cmd, SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
 	return false;
 }
@@ -107,12 +114,12 @@ static void replied(struct dm_transfer *t, int status)
 void command_reply(struct command *cmd, uint32_t length, uint32_t allocation_length)
 {
 	struct command_extent *e = &cmd->extents[0];
-	uint32_t wanted = min_u32(length, allocation_length);
-	uint32_t sent = min_u32(wanted, cmd->expected_length);
+	uint32_t sent;
 
-	if (wanted && !command_check_direction(cmd, true))
+	cmd->transfer_length = min_u32(length, allocation_length);
+	if (cmd->transfer_length && !command_check_direction(cmd, true))
 		return;
-	cmd->transfer_length = wanted;
+	sent = (uint32_t)min_u64(cmd->transfer_length, cmd->expected_length);
 	if (sent) {
 		e->cmd = cmd;
 		e->transfer = (struct dm_transfer){

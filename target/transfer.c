@@ -432,7 +432,7 @@ void transfer_start(struct command *cmd, const struct transfer_plan *plan)
 	if (wire && bytes && !command_check_direction(cmd, plan->puts))
 		return;
 	cmd->plan = plan;
-	cmd->total = wire ? min_u64(bytes, cmd->expected_length) : bytes;
+	cmd->total = wire ? min_u64(cmd->transfer_length, cmd->expected_length) : bytes;
 	cmd->next = cmd->put_next = 0;
 	transfer_resume(cmd);
 }

@@ -158,17 +158,24 @@ static void partial_block_is_merged(void **state)
 	write_shorter_than_the_cdb_leaves_the_rest(slow, false);
 }
 
-static void wrong_direction_is_refused(void **state)
+static void wrong_direction_moves_nothing(void **state)
 {
 	struct server *v = server_new();
 	struct tgt_session *s = server_session(v, 0);
 	uint8_t cdb[CDB_SIZE], data[512] = {0};
+	struct server_result *r;
 	unsigned size;
 
 	(void)state;
 	cdb_read_write(cdb, SCSI_DATA_IN, 0, 1, false, &size);
-	assert_sense(server_out(s, cdb, data, 512), SENSE_ILLEGAL_REQUEST,
-		ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
+	r = server_out(s, cdb, data, 512); /* all of it is residual */
+	assert_good(r);
+	assert_int_equal(r->transfer_length, 0);
+	assert_int_equal(r->puts, 0);
+	assert_sense(server_do(s,
+			     (struct server_send){
+				     .cdb = cdb, .read = true, .write = true, .length = 512}),
+		SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
 	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 1, false, &size);
 	assert_sense(server_in(s, cdb, 512), SENSE_ILLEGAL_REQUEST,
 		ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
@@ -408,7 +415,7 @@ int main(void)
 		cmocka_unit_test(no_blocks_are_no_transfer),
 		cmocka_unit_test(read_is_cut_to_what_is_expected),
 		cmocka_unit_test(partial_block_is_merged),
-		cmocka_unit_test(wrong_direction_is_refused),
+		cmocka_unit_test(wrong_direction_moves_nothing),
 		cmocka_unit_test(commands_wait_for_buffers_and_all_end),
 		cmocka_unit_test(small_commands_pass_large_ones_that_wait),
 		cmocka_unit_test(store_errors_become_sense),

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "common/base/bytes.h"
+#include "common/base/log.h"
 #include "common/base/suggest.h"
 #include "common/iscsi/login.h"
 
@@ -25,6 +26,7 @@ void records_say(char why[RECORDS_WHY_SIZE], const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(why, RECORDS_WHY_SIZE, format, arguments);
 	va_end(arguments);
+	log_tame(why);
 }
 
 /* ---- CHAP algorithms ---- */

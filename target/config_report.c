@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "common/base/suggest.h"
 #include "target/config_schema.h"
 
@@ -45,6 +46,7 @@ void config_report_add(struct config_report *r, bool warning, const char *file, 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	log_tame(text);
 	if (warning)
 		r->warnings++;
 	else

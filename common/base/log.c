@@ -74,8 +74,7 @@ static bool log_is_to_journal(void)
 	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-/* Names and texts that peers send get into lines: they shall not break or colour them. */
-static void log_tame(char *line)
+void log_tame(char *line)
 {
 	for (char *c = line; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)

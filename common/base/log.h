@@ -23,6 +23,10 @@ void log_set_sink(void (*sink)(void *arg, enum log_level level, const char *line
 void log_line(enum log_level level, const char *room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Makes a line of texts that come from elsewhere (a peer, a file): control characters, which would
+ * break it or colour the terminal, become '?'. Log lines go through it. */
+void log_tame(char *line);
+
 #define log_error(room, ...) log_line(LOG_LEVEL_ERROR, room, __VA_ARGS__)
 #define log_warning(room, ...) log_line(LOG_LEVEL_WARNING, room, __VA_ARGS__)
 #define log_info(room, ...) log_line(LOG_LEVEL_INFO, room, __VA_ARGS__)

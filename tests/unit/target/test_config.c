@@ -74,6 +74,13 @@ static void absent_keys_have_their_defaults(void **state)
 	config_release(c);
 }
 
+/* A line that a terminal shows is one line, and does not change its colours. */
+static void complaints_have_no_control_characters(void **state)
+{
+	(void)state;
+	COMPLAINS("\"a\\e[31m\\nb\": 1\n", "f:1: a?[31m?b: there is no such key");
+}
+
 static void every_kind_of_value_is_read(void **state)
 {
 	struct config *c =
@@ -352,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_secret_file_that_everyone_may_read_is_warned_about),
 		cmocka_unit_test(a_relative_path_is_taken_from_the_files_directory),
 		cmocka_unit_test(a_file_that_is_not_there_is_one_clear_line),
+		cmocka_unit_test(complaints_have_no_control_characters),
 		cmocka_unit_test(a_lun_with_another_value_is_another_lun),
 		cmocka_unit_test(the_failure_of_every_allocation_is_survived),
 		cmocka_unit_test(the_help_names_every_key),

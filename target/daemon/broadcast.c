@@ -18,12 +18,15 @@ static void part_back(struct loop_message *m)
 {
 	struct broadcast_part *p = container_of(m, struct broadcast_part, message);
 	struct broadcast *b = p->broadcast;
+	struct daemon *d = b->daemon;
 
 	if (--b->left)
 		return;
 	if (b->done)
-		b->done(b->daemon, b->parts, b->daemon->worker_count, b->arg);
+		b->done(d, b->parts, d->worker_count, b->arg);
 	alloc_free(b);
+	d->broadcasts--;
+	daemon_stop_settle(d);
 }
 
 static void part_deliver(struct loop_message *m)
@@ -50,6 +53,7 @@ int broadcast_run(struct daemon *d, void (*each)(struct broadcast_part *p, void 
 	b->done = done;
 	b->arg = arg;
 	b->left = d->worker_count;
+	d->broadcasts++;
 	for (size_t i = 0; i < d->worker_count; i++) {
 		struct broadcast_part *p = &b->parts[i];
 

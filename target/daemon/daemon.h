@@ -71,6 +71,7 @@ struct daemon {
 	struct loop_timer stop_timer;
 	uint64_t stop_began_ns;
 	size_t workers_flushing; /* workers that have not flushed their backends yet */
+	size_t broadcasts;	 /* under way: the loops must turn until they are back */
 	bool drained;		 /* every worker was idle in time */
 };
 
@@ -137,6 +138,8 @@ int daemon_reload(struct daemon *d, struct config_report *report);
 
 /* Ends in loop_stop(). A second call does not wait for initiators. */
 void daemon_stop(struct daemon *d);
+/* Ends the main loop if nothing is left to wait for. */
+void daemon_stop_settle(struct daemon *d);
 
 /* ---- control.c, show.c, sessions.c ---- */
 

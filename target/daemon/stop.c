@@ -46,7 +46,13 @@ static void worker_ended(struct loop_message *m)
 	struct daemon *d = e->daemon;
 
 	alloc_free(e);
-	if (--d->workers_flushing)
+	d->workers_flushing--;
+	daemon_stop_settle(d);
+}
+
+void daemon_stop_settle(struct daemon *d)
+{
+	if (d->stage == STOP_NOT || d->workers_flushing || d->broadcasts)
 		return;
 	d->drained = true;
 	loop_stop(d->loop);

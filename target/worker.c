@@ -204,6 +204,7 @@ void worker_close_channels(struct worker *w)
 struct flush {
 	struct worker *worker;
 	void (*done)(struct worker *w);
+	struct loop_call ended;
 	size_t left;
 	struct flush_one {
 		struct backend_request request;
@@ -212,6 +213,15 @@ struct flush {
 	} one[];
 };
 
+static void flush_ended(struct loop_call *c)
+{
+	struct flush *f = container_of(c, struct flush, ended);
+
+	f->done(f->worker);
+	alloc_free(f);
+}
+
+/* done() closes the channels: not from inside one that is still completing. */
 static void flush_done(struct backend_request *r, int status)
 {
 	struct flush_one *one = container_of(r, struct flush_one, request);
@@ -222,8 +232,8 @@ static void flush_done(struct backend_request *r, int status)
 			strerror(-status));
 	if (--f->left)
 		return;
-	f->done(f->worker);
-	alloc_free(f);
+	f->ended.call = flush_ended;
+	loop_defer(f->worker->loop, &f->ended);
 }
 
 static size_t channel_count(const struct worker *w)

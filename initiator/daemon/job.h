@@ -76,7 +76,8 @@ struct job {
 	struct node_record record;
 	char initiator_name[ISCSI_NAME_MAX + 1], portal[RECORDS_ADDRESS_SIZE + 16];
 	struct address address;
-	int file; /* -1: none */
+	int file;      /* -1: none */
+	bool truncate; /* what the file holds goes, once there is something to write */
 	struct loop *loop;
 
 	/* ---- the thread's ---- */

@@ -41,7 +41,7 @@ struct copy {
 	uint64_t zeroes;      /* of what was copied, bytes that were not moved */
 	uint64_t differs;     /* the first byte that differs; UINT64_MAX: none */
 	uint64_t began_ns;
-	bool sparse, skip; /* zeroes become WRITE SAME; zeroes need not be written to the file */
+	bool sparse, skip; /* zeroes become WRITE SAME; zeroes need not go to the file */
 	bool flushed, writes;
 	unsigned under_way;
 	struct list idle;
@@ -257,10 +257,12 @@ static int copy_memory(struct copy *c)
 {
 	/* verify compares with as much of the file */
 	size_t size = COPY_SLOTS * COPY_PIECE * 2;
+	int rc;
 
 	c->memory = alloc_aligned(4096, size);
 	if (!c->memory)
 		return -ENOMEM;
+	rc = disk_register(c->job->disk, c->memory, size / 2, &c->region);
 	for (size_t i = 0; i < COPY_SLOTS; i++) {
 		struct copy_slot *s = &c->slots[i];
 
@@ -269,9 +271,10 @@ static int copy_memory(struct copy *c)
 		s->file_data = c->memory + (COPY_SLOTS + i) * COPY_PIECE;
 		s->io.done = piece_done;
 		s->io.data = s->data;
+		s->io.region = c->region;
 		list_append(&c->idle, &s->link);
 	}
-	return disk_register(c->job->disk, c->memory, size / 2, &c->region);
+	return rc;
 }
 
 static const struct {
@@ -280,8 +283,8 @@ static const struct {
 	int (*complete)(struct copy *c, struct copy_slot *s);
 	bool writes, sparse, fill; /* fill: the last block may be filled up with zeroes */
 } kinds[] = {
-	{"read", prepare_read, complete_read, .sparse = true},
-	{"copy-out", prepare_read, complete_read, .sparse = true},
+	{"read", prepare_read, complete_read, .writes = false},
+	{"copy-out", prepare_read, complete_read, .writes = false},
 	{"write", prepare_write, complete_write, .writes = true},
 	{"copy-in", prepare_write, complete_write, .writes = true, .sparse = true, .fill = true},
 	{"verify", prepare_read, complete_verify, .fill = true},
@@ -348,6 +351,18 @@ static int copy_new(struct job *j)
 	return copy_memory(c);
 }
 
+/* Into a file: it is emptied only now that there is something to write. */
+static bool copy_prepare_file(struct copy *c)
+{
+	struct job *j = c->job;
+	int rc = j->truncate ? job_file_truncate(j->file, c->start) : 0;
+
+	if (rc < 0)
+		fail_file(c, rc);
+	c->skip = job_file_may_skip(j->file, c->start);
+	return rc == 0;
+}
+
 static bool copy_choose(struct copy *c)
 {
 	struct job *j = c->job;
@@ -358,27 +373,25 @@ static bool copy_choose(struct copy *c)
 	c->prepare = kinds[i].prepare;
 	c->complete = kinds[i].complete;
 	c->writes = kinds[i].writes;
-	c->sparse = kinds[i].writes && kinds[i].sparse;
+	c->sparse = kinds[i].sparse;
 	if (!copy_range(c, j->operation->file_write, kinds[i].fill))
 		return false;
-	c->skip = !kinds[i].writes && kinds[i].sparse && job_file_may_skip(j->file, c->start);
-	return true;
+	return !j->operation->file_write || copy_prepare_file(c);
 }
 
 void job_copy_start(struct job *j)
 {
 	int rc = copy_new(j);
+	struct copy *c = j->work;
 
 	if (rc < 0) {
 		job_fail(j, EXIT_FAILED, "no memory for the copy: %s", strerror(-rc));
 		return;
 	}
-	if (!copy_choose(j->work))
+	if (!copy_choose(c))
 		return;
-	atomic_store(&j->total, ((struct copy *)j->work)->length);
-	for (size_t i = 0; i < COPY_SLOTS; i++)
-		((struct copy *)j->work)->slots[i].io.region = ((struct copy *)j->work)->region;
-	copy_pump(j->work);
+	atomic_store(&j->total, c->length);
+	copy_pump(c);
 }
 
 void job_copy_release(struct job *j)

@@ -66,6 +66,15 @@ uint64_t job_file_hole(int fd, uint64_t at, uint64_t most)
 	return (uint64_t)data > at ? min_u64((uint64_t)data - at, most) : 0;
 }
 
+int job_file_truncate(int fd, uint64_t at)
+{
+	struct stat st;
+
+	if (sys_fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) && sys_ftruncate(fd, (off_t)at) < 0 ? -errno : 0;
+}
+
 int job_file_finish(int fd, uint64_t end)
 {
 	struct stat st;

@@ -13,6 +13,8 @@ int job_file_read(int fd, void *data, size_t length, uint64_t at);
 int job_file_write(int fd, const void *data, size_t length, uint64_t at);
 /* Bytes of hole at `at`, `most` at most; 0: there are data (or it cannot be told). */
 uint64_t job_file_hole(int fd, uint64_t at, uint64_t most);
+/* Empties a regular file behind `at`. */
+int job_file_truncate(int fd, uint64_t at);
 /* A regular file ends at `end`, so that what was left out reads as zeroes. */
 int job_file_finish(int fd, uint64_t end);
 /* True for a regular file whose bytes behind `at` are not there yet: zeroes need not be written. */

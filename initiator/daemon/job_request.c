@@ -281,6 +281,7 @@ bool job_request_read(struct job *j, struct control_request *r, struct json_obje
 		!read_file(j, r) || !read_record(j, r, json))
 		return false;
 	o = j->operation;
+	j->truncate = request_flag(json, "truncate", false);
 	if (o->disk && !json_object_object_get_ex(json, "lun", NULL)) {
 		control_fail(r, EXIT_USAGE, "which LUN? -l says it; -o list shows them");
 		return false;

@@ -1,0 +1,86 @@
+/* iseradm: the tool of iserd, with iscsiadm's syntax. One row per mode. */
+#include <stdio.h>
+#include <string.h>
+
+#include "initiator/cli/iseradm.h"
+
+static const struct verb_row modes[] = {
+	{"discovery", mode_discovery, "ask a portal which targets it has"},
+	{"node", mode_node, "node records; log in to targets, log out"},
+	{"session", mode_session, "sessions and their devices"},
+	{"lun", mode_lun, "read, write, copy, verify, measure a LUN without a block device"},
+	{"daemon", mode_daemon, "iserd itself: status, stop, log"},
+	{0},
+};
+
+static int help(void)
+{
+	puts("iseradm: tells iserd, the iSCSI and iSER initiator, what to do; starts it if it does "
+	     "not run\n\n  iseradm -m MODE [OPTIONS]\n");
+	for (const struct verb_row *m = modes; m->name; m++)
+		printf("  -m %-10s %s\n", m->name, m->help);
+	puts("\niseradm -m MODE --help has the options of a mode. A first session:\n\n"
+	     "  iseradm -m discovery -t sendtargets -p 192.0.2.1\n"
+	     "  iseradm -m node -T iqn.2026-11.org.example:disk -p 192.0.2.1 --login\n"
+	     "  iseradm -m session -P 3\n"
+	     "  iseradm -m node -T iqn.2026-11.org.example:disk --logout\n\n"
+	     "Exit statuses: 1 it failed, 2 wrong usage, 3 unreachable, 4 refused, 5 not found,\n"
+	     "6 there already, 7 timed out.");
+	return EXIT_OK;
+}
+
+static bool is(const char *argument, const char *letter, const char *name)
+{
+	return !strcmp(argument, letter) || !strcmp(argument, name);
+}
+
+/* Takes `count` arguments at `at` out of argv. */
+static void take_out(int *argc, char **argv, int at, int count)
+{
+	for (int i = at; i + count <= *argc; i++)
+		argv[i] = argv[i + count];
+	*argc -= count;
+}
+
+/* -m MODE, -mMODE, --mode MODE or --mode=MODE, wherever it stands; NULL: none. */
+static const char *take_mode(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++) {
+		const char *mode = NULL;
+		int count = 1;
+
+		if (is(argv[i], "-m", "--mode")) {
+			mode = i + 1 < *argc ? argv[i + 1] : "";
+			count = i + 1 < *argc ? 2 : 1;
+		} else if (!strncmp(argv[i], "--mode=", 7)) {
+			mode = argv[i] + 7;
+		} else if (!strncmp(argv[i], "-m", 2)) {
+			mode = argv[i] + 2;
+		}
+		if (!mode)
+			continue;
+		take_out(argc, argv, i, count);
+		return mode;
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = take_mode(&argc, argv);
+	const struct verb_row *row;
+
+	if (mode && *mode) {
+		row = verbs_find("iseradm -m", modes, mode, stderr);
+		return row ? row->run(argc, argv) : EXIT_USAGE;
+	}
+	if (argc > 1 && is(argv[1], "-h", "--help"))
+		return help();
+	if (argc > 1 && is(argv[1], "-V", "--version")) {
+		puts("iseradm (Iseran) " ISERAN_VERSION);
+		return EXIT_OK;
+	}
+	return tool_fail(EXIT_USAGE,
+		"a mode is missing: -m discovery, node, session, lun or daemon; --help explains "
+		"them");
+}

@@ -120,6 +120,8 @@ static void part_begin(struct operation *op, const struct node_record *r, struct
 	char why[SESSION_WHY_SIZE] = "no memory";
 	int status = EXIT_FAILED;
 
+	if (s)
+		put_number(entry, "session", s->number);
 	tell_begun(op, entry);
 	if (p) {
 		*p = (struct part){op, entry};

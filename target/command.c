@@ -351,7 +351,9 @@ static void extend_cdb(struct command *cmd, const uint8_t *ahs, size_t size)
 static void command_init(struct command *cmd, struct tgt_session *s, struct dm_conn *conn,
 	struct dm_task *task, const struct iscsi_pdu *pdu)
 {
-	memset(cmd, 0, sizeof(*cmd));
+	memset(cmd, 0, offsetof(struct command, extents));
+	for (unsigned i = 0; i < COMMAND_EXTENTS; i++)
+		cmd->extents[i].step = NULL;
 	cmd->session = s;
 	cmd->worker = tgt_session_worker(s);
 	cmd->arena_region = tgt_session_mover(s)->arena;

@@ -130,7 +130,6 @@ struct command {
 		put_next; /* bytes to move; where the next extent begins, and the next data-in */
 	unsigned extents_active, extents_putting;
 	struct range_hold range;
-	struct command_extent extents[COMMAND_EXTENTS];
 
 	/* what is not at rest: requests in the backend, transfers in the mover, messages */
 	unsigned pending;
@@ -145,6 +144,8 @@ struct command {
 				     expected_length against this */
 	struct list session_link, nexus_link, starved_link;
 	struct loop_call advance;
+	/* Last, and not zeroed on arrival, but for `step`: who uses an extent fills it. */
+	struct command_extent extents[COMMAND_EXTENTS];
 };
 
 /* ---- for executors ---- */

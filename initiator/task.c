@@ -201,11 +201,18 @@ static int task_issue(struct ini_session *s, struct ini_task *t)
 	return r;
 }
 
+/* The mover's limit too: it has room for so many responses (iSER). */
+static bool has_slot(const struct ini_session *s)
+{
+	uint32_t most = s->conn->dm->tasks_max;
+
+	return s->on_wire_count < s->config.cmds_max && (!most || s->on_wire_count < most);
+}
+
 static bool may_issue(const struct ini_session *s)
 {
 	return s->state == INI_SESSION_LOGGED_IN && s->conn && ini_conn_usable(s->conn) &&
-	       s->conn->fsm.state == CONN_LOGGED_IN && window_open(&s->window) &&
-	       s->on_wire_count < s->config.cmds_max;
+	       s->conn->fsm.state == CONN_LOGGED_IN && window_open(&s->window) && has_slot(s);
 }
 
 static void kick_list(struct ini_session *s, struct list *l)

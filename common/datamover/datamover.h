@@ -174,6 +174,9 @@ struct dm_conn {
 	bool checksums_data;
 	/* True for iSER: RFC 7145's keys are negotiated, digests are None. */
 	bool rdma;
+	/* Initiator: SCSI tasks that may be under way at a time, whatever the command window says:
+	 * each needs a receive for its response (iSER). 0: no limit of the mover's. */
+	uint32_t tasks_max;
 };
 
 /* ---- downcalls. Each names its primitive of RFC 5047 section 7.1 and what each mover does. ----

@@ -18,6 +18,7 @@ static void drain_expired(struct loop_timer *t)
 static void conn_init(struct iser_conn *c, struct iser_mover *m, bool initiator)
 {
 	c->base = (struct dm_conn){.ops = &iser_ops, .rdma = true};
+	c->base.tasks_max = initiator ? m->config.queue_depth : 0;
 	c->mover = m;
 	c->initiator = initiator;
 	c->phase = initiator ? ISER_CONNECTING : ISER_LOGIN;

@@ -125,6 +125,31 @@ static void response_for_an_unknown_task_comes_without_one(void **state)
 	fixture_free(f);
 }
 
+static void tasks_are_limited_by_the_receives_for_their_responses(void **state)
+{
+	const struct iser_mover_config config = {.queue_depth = 4};
+	struct fixture *f = fixture_new(&config);
+	struct iscsi_params params = fixture_params();
+	struct dm_task tasks[64];
+	struct iscsi_pdu pdu;
+	unsigned n = 0;
+	int r = 0;
+
+	(void)state;
+	fixture_session(f, &params);
+	assert_int_equal(f->i.conn->tasks_max, 4);
+	for (n = 0; n < ARRAY_SIZE(tasks) && r == 0; n++) {
+		tasks[n] = (struct dm_task){.read = {f->near, 512, f->near_region}};
+		pdu = ends_command(&tasks[n], 100 + n);
+		r = dm_send_control(f->i.conn, &pdu, NULL, NULL, &tasks[n]);
+	}
+	assert_true(n > 4);
+	assert_int_equal(r, -ENOBUFS);
+	fixture_turn(f);
+	assert_int_equal(f->i.terminated, 1);
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +160,7 @@ int main(void)
 		cmocka_unit_test(invalidation_for_an_unknown_task_fails_the_connection),
 		cmocka_unit_test(invalidation_that_was_not_allowed_fails_the_connection),
 		cmocka_unit_test(response_for_an_unknown_task_comes_without_one),
+		cmocka_unit_test(tasks_are_limited_by_the_receives_for_their_responses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,43 @@ static void task_management_functions_are_told(void **state)
 	server_free(v);
 }
 
+/* Whatever the bytes: an answer, and everything given back. */
+static void random_cdbs_always_get_an_answer(void **state)
+{
+	struct server *v = server_new();
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t *data = server_pattern(65536, 3);
+	uint32_t seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		const struct command_operation *o = opcodes_row(i % opcodes_count());
+		struct server_send what = {.out = data};
+		uint8_t cdb[CDB_SIZE];
+
+		for (unsigned n = 0; n < CDB_SIZE; n++) {
+			seed = seed * 1103515245 + 12345;
+			/* Mostly within the usage map, and mostly small numbers. */
+			cdb[n] = (uint8_t)(seed >> 16) & (seed >> 28 ? o->usage[n] : 0xff);
+			cdb[n] &= (seed >> 24 & 3) ? 0x0f : 0xff;
+		}
+		cdb[0] = o->opcode;
+		if (o->service_action >= 0)
+			cdb[1] = (uint8_t)o->service_action;
+		what.cdb = cdb;
+		what.read = seed >> 20 & 1;
+		what.write = !what.read;
+		what.attribute = seed >> 21 & 3;
+		what.length = seed >> 8 & 0xffff;
+		what.immediate = what.write ? min_u32(what.length, seed >> 12 & 0x1fff) : 0;
+		server_do(s, what);
+		assert_true(list_empty(&s->commands));
+	}
+	assert_int_equal(pool_available(s->worker->commands), 64);
+	free(data);
+	server_free(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +164,7 @@ int main(void)
 		cmocka_unit_test(all_commands_with_and_without_timeouts),
 		cmocka_unit_test(one_command_by_code_or_by_service_action),
 		cmocka_unit_test(task_management_functions_are_told),
+		cmocka_unit_test(random_cdbs_always_get_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

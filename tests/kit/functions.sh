@@ -7,7 +7,9 @@ set -u
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 VARIANT=${VARIANT:-release}
-BIN=$ROOT/${BUILD:-build}/$VARIANT
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
+BIN=$BUILD/$VARIANT
 export PATH=$BIN:$PATH
 export ASAN_OPTIONS=detect_leaks=1:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 IQN=iqn.2026-11.org.iseran:test
@@ -34,6 +36,15 @@ check() {
 	else
 		fail "$name"
 		printf '%s\n' "$out" | tail -n 25 | sed 's/^/# /'
+	fi
+}
+# check_wait NAME PID [FILE]: waits for a process of this shell; passes when it ended well; else shows FILE.
+check_wait() {
+	if wait "$2"; then
+		pass "$1"
+	else
+		fail "$1"
+		[ -z "${3-}" ] || tail -n 25 "$3" | sed 's/^/# /'
 	fi
 }
 # check_says NAME STATUS PATTERN COMMAND...: the command ends with STATUS and says PATTERN (an extended regular

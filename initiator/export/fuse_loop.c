@@ -180,8 +180,8 @@ static void detach_work(struct loop_device_job *j)
 		}
 		j->export->device[0] = 0;
 	}
-	if (umount2(j->export->file, 0) < 0)
-		umount2(j->export->file, MNT_DETACH);
+	if (umount2(j->export->file, 0) == 0 || umount2(j->export->file, MNT_DETACH) == 0)
+		j->export->mounted = false; /* libfuse need not try */
 }
 
 static void resize_work(struct loop_device_job *j)

@@ -59,7 +59,7 @@ struct daemon {
 	unsigned busy;		 /* these, and name look-ups: the end waits for them */
 
 	bool stopping, forced; /* no login any more; devices in use are not spared */
-	bool lost;	       /* something in use was taken away: the exit status tells */
+	bool lost; /* at the end, a device in use was taken away, or a cache not written */
 	struct loop_timer stop_timer;
 	struct job *jobs[DAEMON_JOBS_MAX]; /* under way; their place gives the ISID */
 };

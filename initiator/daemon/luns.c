@@ -346,6 +346,7 @@ static void lun_flushed(struct disk_io *io, int status)
 		log_error(ROOM, "session %u: LUN %u: its cache cannot be written: %s", s->number,
 			l->number, strerror(-status));
 		s->refused = !s->force;
+		s->daemon->lost = s->daemon->lost || s->daemon->stopping;
 		snprintf(s->end_why, sizeof(s->end_why),
 			"session %u, LUN %u: its cache cannot be written: %s; --force logs out all "
 			"the same",

@@ -58,7 +58,8 @@ static int file_fail(int error, const char *path, const char *what, char *why, s
 static int file_open_flags(const struct file_config *config, bool block_device)
 {
 	return O_CLOEXEC | (config->readonly ? O_RDONLY : O_RDWR) |
-	       (config->direct ? O_DIRECT : 0) | (block_device && !config->readonly ? O_EXCL : 0);
+	       (config->direct ? O_DIRECT : 0) |
+	       (block_device && !config->readonly && !config->look ? O_EXCL : 0);
 }
 
 /* Looks before it opens: opening a pipe would wait for its other end. */
@@ -85,6 +86,8 @@ static int file_open(
 static int file_lock(
 	struct file_backend *f, const struct file_config *config, char *why, size_t why_size)
 {
+	if (config->look)
+		return 0;
 	if (sys_flock(f->fd, (config->readonly ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
 		return 0;
 	if (errno == EWOULDBLOCK)
@@ -150,14 +153,14 @@ static void file_probe_device(struct file_backend *f)
 }
 
 /* Punching beyond the end changes nothing, but tells whether the file system can. */
-static void file_probe_regular(struct file_backend *f)
+static void file_probe_regular(struct file_backend *f, const struct file_config *config)
 {
 	struct backend_info *info = &f->backend.info;
 	struct stat st;
 
 	info->block_size = 512;
 	info->physical_block_size = PAGE;
-	if (info->readonly || sys_fstat(f->fd, &st) < 0)
+	if (info->readonly || config->look || sys_fstat(f->fd, &st) < 0)
 		return;
 	if (sys_fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		    (off_t)round_up((uint64_t)st.st_size, PAGE), PAGE) == 0)
@@ -267,7 +270,7 @@ int file_probe(struct file_backend *f, const struct file_config *config, char *w
 	if (f->block_device)
 		file_probe_device(f);
 	else
-		file_probe_regular(f);
+		file_probe_regular(f, config);
 	info->thin = info->discard_granularity != 0;
 	if (f->direct && file_probe_alignment(f) < 0)
 		return file_fail(ENOMEM, config->path, "no memory", why, why_size);

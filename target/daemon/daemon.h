@@ -92,6 +92,9 @@ int quick_config(const struct daemon_options *o, struct config_report *report, s
 /* ---- stores.c ---- */
 
 target_open_backend store_open;
+/* Opens it only to see whether it could be exported: others, such as a daemon that runs, may be
+ * using it. For --check. */
+target_open_backend store_look;
 
 /* ---- movers.c ---- */
 

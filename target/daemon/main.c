@@ -73,12 +73,12 @@ static size_t count_luns(const struct config *c)
 	return luns;
 }
 
-/* --check: the images too, which a start would open. */
+/* --check: the images too, which a start would open; also while a daemon has them open. */
 static int check(struct daemon *d)
 {
 	struct config_report report = {.unnumbered = quick_wanted(&d->options)};
 	struct target_set *set;
-	int err = target_set_new(d->config, 1, store_open, &report, &set);
+	int err = target_set_new(d->config, 1, store_look, &report, &set);
 
 	daemon_print_report(&report);
 	config_report_free(&report);

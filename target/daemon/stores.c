@@ -6,9 +6,9 @@
 
 #include "target/daemon/daemon.h"
 
-static int open_file(const struct config_lun *row, struct backend **ret, char *why, size_t size)
+static struct file_config file_config(const struct config_lun *row)
 {
-	const struct file_config config = {
+	return (struct file_config){
 		.path = row->path,
 		.size = row->size,
 		.block_size = (uint32_t)row->block_size,
@@ -18,6 +18,11 @@ static int open_file(const struct config_lun *row, struct backend **ret, char *w
 		.engine = (enum file_engine)row->engine,
 		.threads = (unsigned)row->threads,
 	};
+}
+
+static int open_file(const struct config_lun *row, struct backend **ret, char *why, size_t size)
+{
+	const struct file_config config = file_config(row);
 
 	return file_backend_new(&config, ret, why, size);
 }
@@ -98,4 +103,15 @@ int store_open(const struct config_lun *row, struct backend **ret, char *why, si
 	if (err == 0)
 		*ret = b;
 	return err;
+}
+
+int store_look(const struct config_lun *row, struct backend **ret, char *why, size_t why_size)
+{
+	struct file_config config;
+
+	if (row->backend != CONFIG_STORE_FILE)
+		return store_open(row, ret, why, why_size);
+	config = file_config(row);
+	config.look = true;
+	return file_backend_new(&config, ret, why, why_size);
 }

@@ -407,6 +407,22 @@ static void file_has_one_writer_or_many_readers(void **state)
 	backend_free(second);
 }
 
+static void file_in_use_may_be_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	struct backend *second = NULL;
+	char why[256];
+
+	assert_int_equal(0, open_all(f));
+	f->config.look = true;
+	assert_int_equal(0, file_backend_new(&f->config, &second, why, sizeof(why)));
+	assert_int_equal(f->backend->info.size, second->info.size);
+	backend_free(second);
+	f->config.look = false;
+	/* Looking has not taken the file away from who has it. */
+	assert_int_equal(-EBUSY, file_backend_new(&f->config, &second, why, sizeof(why)));
+}
+
 static void grown_file_is_noticed_on_refresh(void **state)
 {
 	struct fixture *f = *state;
@@ -489,6 +505,7 @@ int main(void)
 		TEST(wrong_sizes_are_refused_with_a_line),
 		TEST(part_of_a_file_may_be_exported),
 		TEST(file_has_one_writer_or_many_readers),
+		TEST(file_in_use_may_be_looked_at),
 		TEST(grown_file_is_noticed_on_refresh),
 		TEST(any_failed_allocation_or_call_while_opening_is_survived),
 		TEST(refused_ring_leads_to_threads),

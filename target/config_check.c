@@ -159,7 +159,7 @@ static void check_memory(struct config_reader *r, const struct config_lun *l, ya
 		if (config_has(r, mapping, of_files[i]))
 			config_complain(r, mapping, of_files[i],
 				"only backend file has it; remove it, or say backend: file");
-	if (!l->size)
+	if (!l->size && !config_has(r, mapping, "size"))
 		config_complain(r, mapping, "size", "this backend needs one, such as 1G");
 }
 

@@ -62,7 +62,8 @@ static void put_rows(struct help *h, const struct config_schema *schema, int dep
 			put(h, ", default %s", row->fallback);
 		put(h, "\n%*s    # %s\n", depth * 4, "", row->help);
 		/* A list of lone words has nothing below it that its own line does not say. */
-		if (row->schema && row->schema->rows[1].name && depth < DEPTH_MAX)
+		if (row->schema && (row->kind == CONFIG_SECTION || row->schema->rows[1].name) &&
+			depth < DEPTH_MAX)
 			put_rows(h, row->schema, depth + 1);
 	}
 }

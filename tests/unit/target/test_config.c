@@ -140,6 +140,19 @@ static void every_kind_of_value_is_read(void **state)
 	config_release(c);
 }
 
+static void one_mistake_is_told_once(void **state)
+{
+	struct config_report report = {0};
+	struct config *c = NULL;
+	static const char text[] = "targets:\n- name: iqn.2026-11.org.iseran:a\n  luns:\n"
+				   "  - {lun: 0, backend: memory, size: 1X}\n";
+
+	(void)state;
+	assert_int_equal(-EINVAL, config_parse("f", NULL, text, strlen(text), &report, &c));
+	assert_int_equal(1, report.errors);
+	config_report_free(&report);
+}
+
 static void one_portal_may_stand_alone(void **state)
 {
 	struct config *c = parse("portals: 127.0.0.1:0\n");
@@ -331,7 +344,8 @@ static void the_failure_of_every_allocation_is_survived(void **state)
 static void the_help_names_every_key(void **state)
 {
 	static const char *const some[] = {"portals: list", "max_sessions: number", "secret_file",
-		"write_cache: true|false, default true", "first byte of the bad range"};
+		"write_cache: true|false, default true", "first byte of the bad range",
+		"what an initiator must prove to see the list of targets"};
 	struct config_text help;
 
 	(void)state;
@@ -347,6 +361,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(absent_keys_have_their_defaults),
 		cmocka_unit_test(every_kind_of_value_is_read),
+		cmocka_unit_test(one_mistake_is_told_once),
 		cmocka_unit_test(one_portal_may_stand_alone),
 		cmocka_unit_test(every_mistake_is_reported_with_its_line),
 		cmocka_unit_test(a_missing_key_names_what_would_be_right),

@@ -31,6 +31,10 @@ int tcp_conn_new(struct tcp_mover *m, int fd, bool target, struct tcp_conn **ret
 	iscsi_params_default(&c->params);
 	c->max_send = TCP_LOGIN_DATA_MAX;
 	iscsi_rx_init(&c->rx, TCP_LOGIN_DATA_MAX);
+	/* RFC 7143 section 11.2.2: both types of AHS belong to commands. What claims one in a
+	 * response is no iSCSI target, and is told as such without waiting for the rest. */
+	if (!target)
+		c->rx.max_ahs_length = 0;
 	iscsi_tx_init(&c->tx);
 	list_init(&c->out);
 	list_init(&c->tasks);

@@ -381,6 +381,22 @@ static void a_target_that_breaks_the_rules_loses_the_connection(void **state)
 	assert_int_equal(initiator_meets(&response, 0), -EPROTO);
 }
 
+/* Its first 48 bytes, taken as a BHS, claim an AHS of 46 words. */
+static void a_web_server_is_told_apart_by_its_first_bytes(void **state)
+{
+	static const char answer[] =
+		"HTTP/1.1 400 Bad Request\r\nServer: web\r\nContent-Length: 0\r\n";
+	struct kit_raw r;
+
+	(void)state;
+	kit_raw_init(&r, false, NULL);
+	assert_int_equal(write(r.fd, answer, sizeof(answer) - 1), sizeof(answer) - 1);
+	kit_settle(r.loop);
+	assert_int_equal(r.end.terminated, 1);
+	assert_int_equal(r.end.error, -EMSGSIZE);
+	kit_raw_release(&r);
+}
+
 /* ---- what can fail in our own house ---- */
 
 /* A whole life: adopt, enable, a command, its data asked for, the end. Any step may fail; nothing
@@ -463,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_does_not_read_is_given_up),
 		cmocka_unit_test(an_orderly_end_waits_a_second_for_the_peer),
 		cmocka_unit_test(a_target_that_breaks_the_rules_loses_the_connection),
+		cmocka_unit_test(a_web_server_is_told_apart_by_its_first_bytes),
 		cmocka_unit_test(every_failing_allocation_is_survived),
 		cmocka_unit_test(every_failing_call_is_survived),
 	};

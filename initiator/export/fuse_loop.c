@@ -180,8 +180,9 @@ static void detach_work(struct loop_device_job *j)
 		}
 		j->export->device[0] = 0;
 	}
-	if (umount2(j->export->file, 0) == 0 || umount2(j->export->file, MNT_DETACH) == 0)
-		j->export->mounted = false; /* libfuse need not try */
+	/* one that others still use is left to fuse_session_unmount(), which does not wait for them
+	 */
+	umount2(j->export->file, 0);
 }
 
 static void resize_work(struct loop_device_job *j)

@@ -1,0 +1,92 @@
+#!/bin/bash
+# The matrix of peers, in the guest: boots it, runs the cells of a list, judges its kernel's log. Prints TAP.
+#   tests/vm/check.sh BUILD LOGS [CELLS...]   BUILD: folder with the programs; CELLS: names of files of tests/vm/cells
+# All lists run by default, two guests at a time where there are two CPUs. A failed run's logs stay in LOGS.
+# Ends with 77, and the reason, where the guest cannot be had. Called by `make check-vm`.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd) || exit 2
+logs=$2
+shift 2
+[ $# -gt 0 ] || set -- $(cd "$here/cells" && ls)
+mkdir -p "$logs" && logs=$(cd "$logs" && pwd)
+
+command -v qemu-system-x86_64 >/dev/null || { echo "qemu-system-x86_64 is not installed" && exit 77; }
+"$here/image.sh" >"$logs/image" || exit $?
+
+scratch=$(mktemp -d /tmp/iseran-check-vm.XXXXXX)
+trap 'rm -rf "$scratch"; jobs -p | xargs -r kill 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+
+# A folder with everything that the guest needs: our programs, the stories, the list of cells.
+job_make() { # cells
+	mkdir -p "$scratch/$1/bin"
+	cp "$here"/job/* "$scratch/$1/"
+	cp "$here/cells/$1" "$scratch/$1/cells"
+	for p in isertd isertadm iserd iseradm; do
+		[ -x "$build/$p" ] && strip -o "$scratch/$1/bin/$p" "$build/$p"
+	done
+}
+
+# An oops or a warning of the guest's kernel fails the run, unless peer_bugs has a pattern for it, and why.
+trouble='BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|rcu.*stall|UBSAN|refcount_t:'
+kernel_log_judge() { # cells
+	local line number known seen=0
+	while IFS=: read -r number line; do
+		# The pattern may be in any line of the report that begins here.
+		known=$(sed -n "$number,$((number + 30))p" "$logs/$1/dmesg" | grep -m 1 -oE -f <(grep -v '^#' "$here/peer_bugs" | cut -f 1 | grep .))
+		if [ -n "$known" ]; then
+			echo "# known trouble of the kernel: $line"
+		else
+			seen=1
+			echo "# $line"
+		fi
+	done < <(tr -d '\r' <"$logs/$1/dmesg" 2>/dev/null | grep -nE "$trouble")
+	return $seen
+}
+guest_run() { # cells
+	local status
+	"$here/guest.sh" -t 1100 "$scratch/$1" "$logs/$1" >"$scratch/$1.tap" 2>&1
+	status=$?
+	[ -s "$logs/$1/dmesg" ] || cp "$logs/$1/console.log" "$logs/$1/dmesg" 2>/dev/null
+	if [ $status -ne 0 ]; then
+		echo "not ok - $1: the guest ran to the end of its job"
+	else
+		echo "ok - $1: the guest ran to the end of its job"
+	fi >>"$scratch/$1.tap"
+	if kernel_log_judge "$1" >"$scratch/$1.kernel"; then
+		echo "ok - $1: the guest's kernel saw no trouble"
+	else
+		echo "not ok - $1: the guest's kernel saw no trouble"
+	fi >>"$scratch/$1.tap"
+	cat "$scratch/$1.kernel" >>"$scratch/$1.tap"
+	cp "$scratch/$1.tap" "$logs/$1/tap"
+}
+
+count=0 failed=0
+show() { # cells: its lines, counted anew
+	local line
+	echo "# ==== $1"
+	while IFS= read -r line; do
+		case $line in
+		1..*) continue ;;
+		"ok "*) count=$((count + 1)) && line="ok $count - ${line#*- }" ;;
+		"not ok "*) count=$((count + 1)) failed=$((failed + 1)) && line="not ok $count - ${line#*- }" ;;
+		esac
+		printf '%s\n' "$line"
+	done <"$scratch/$1.tap"
+	grep -q '^not ok' "$scratch/$1.tap" && echo "# console and logs of $1: $logs/$1"
+}
+
+limit=$(nproc)
+[ "$limit" -gt 2 ] && limit=2
+for cells in "$@"; do
+	[ -f "$here/cells/$cells" ] || { echo "there is no list $here/cells/$cells" >&2 && exit 2; }
+	job_make "$cells"
+	while [ "$(jobs -rp | wc -l)" -ge "$limit" ]; do wait -n; done
+	guest_run "$cells" &
+done
+wait
+for cells in "$@"; do show "$cells"; done
+echo "1..$count"
+[ $failed -eq 0 ]

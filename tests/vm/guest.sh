@@ -1,0 +1,70 @@
+#!/bin/bash
+# Boots the guest, runs one job in it, and prints what the job prints.
+#   tests/vm/guest.sh [-m MIB] [-t SECONDS] JOB RESULTS
+# JOB is a folder with a program `main`, which runs as root in the guest with the job as its working folder and
+# prints TAP; what it leaves in /results arrives in the folder RESULTS, beside console.log. Ends with 0 when
+# the job ran to its end, with 77 where there can be no guest. Called by check.sh and bench.sh.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+
+memory=3072
+limit=900
+while getopts m:t: option; do
+	case $option in
+	m) memory=$OPTARG ;;
+	t) limit=$OPTARG ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+job=$1 results=$2
+qemu=qemu-system-x86_64
+command -v $qemu >/dev/null || { echo "$qemu is not installed (tests/packages.sh vm)" && exit 77; }
+image=$("$here/image.sh") || exit $?
+
+# Hardware virtualisation counts only when a stock kernel boots with it: some hosts have a /dev/kvm under which the
+# guest never prints its first line. The answer is kept beside the image.
+accelerator() {
+	local probe
+	[ -c /dev/kvm ] && [ -w /dev/kvm ] || { echo tcg && return; }
+	if [ ! -s "$image/accelerator" ]; then
+		probe=$(mktemp)
+		timeout -k 1 15 $qemu -accel kvm -cpu host -m 512 -kernel "$image/vmlinuz" -initrd "$image/initrd" -append \
+			"console=ttyS0 panic=-1" -serial "file:$probe" -display none -monitor none -nic none -no-reboot \
+			>/dev/null 2>&1 </dev/null
+		if grep -q "Run /init" "$probe"; then echo kvm; else echo tcg; fi >"$image/accelerator"
+		rm -f "$probe"
+	fi
+	cat "$image/accelerator"
+}
+accel=$(accelerator)
+case "$accel" in
+kvm) cpu=host ;;
+# One thread for all virtual CPUs: with one each, QEMU 7.2 makes the 6.12 kernel stumble over its own patching.
+tcg) accel=tcg,thread=single cpu=max,la57=off ;;
+esac
+
+mkdir -p "$results"
+scratch=$(mktemp -d /tmp/iseran-vm.XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+tar -C "$job" -cf "$scratch/job.tar" . || exit 1
+rm -f "$results"/serial "$results"/dmesg "$results"/*.log
+TMPDIR=$scratch timeout -k 5 "$limit" $qemu -accel "$accel" -cpu "$cpu" -smp 2 -m "$memory" -kernel "$image/vmlinuz" \
+	-initrd "$image/initrd" -append "console=ttyS0 loglevel=5 mitigations=off panic=-1 oops=panic" \
+	-drive "file=$image/root.img,format=raw,if=virtio,snapshot=on" \
+	-drive "file=$scratch/job.tar,format=raw,if=virtio,readonly=on" \
+	-virtfs "local,path=$results,mount_tag=results,security_model=none" \
+	-serial "file:$results/console.log" -serial "file:$results/serial" -display none -monitor none -nic none -no-reboot \
+	>"$results/qemu.log" 2>&1 </dev/null &
+guest=$!
+# The job's lines as they come; the serial line ends them with CR LF.
+until [ -e "$results/serial" ] || ! kill -0 $guest 2>/dev/null; do sleep 0.1; done
+tail -c +1 -f --pid=$guest "$results/serial" 2>/dev/null | sed -u 's|\r$||'
+wait $guest
+status=$?
+[ $status -eq 124 ] && echo "# the guest was stopped: it took longer than $limit s"
+if ! tr -d '\r' <"$results/serial" | grep -q '^# end of the job, status 0'; then
+	echo "# the job did not come to its end (QEMU's status $status); last lines of the kernel's console:"
+	tail -n 25 "$results/console.log" | tr -d '\r' | sed 's/^/# /'
+	exit 1
+fi

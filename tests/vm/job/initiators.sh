@@ -1,0 +1,185 @@
+# What every cell of the matrix does, for the initiators that make a block device: the kernel's (iscsiadm, ib_iser)
+# and iserd (iseradm), whose commands are alike. Sourced by main.
+#   initiator_use kernel|iserd; initiator_stop
+#   disk_story MAX_BYTES       discovery, login, verified writes and reads, resets, logout
+#   loss_story                 the target is lost under load, and comes back
+#   chap_story                 CHAP, mutual CHAP, wrong secrets
+#   login_story COUNT          so many logins in a row
+# shellcheck shell=bash
+
+KERNEL_NAME=iqn.2026-11.org.iseran:kernel
+ISERD_NAME=iqn.2026-11.org.iseran:iserd
+INITIATOR_NAMES="$KERNEL_NAME $ISERD_NAME"
+
+initiator_use() {
+	INITIATOR=$1
+	case $1 in
+	kernel)
+		ADM=iscsiadm
+		if ! pgrep -x iscsid >/dev/null; then
+			load_modules ib_iser sd_mod sg
+			mkdir -p /run/lock/iscsi /etc/iscsi
+			echo "InitiatorName=$KERNEL_NAME" >/etc/iscsi/initiatorname.iscsi
+			iscsid -f >>$R/iscsid.log 2>&1 &
+			sleep 1
+		fi
+		;;
+	iserd)
+		ADM=iseradm
+		load_modules fuse loop ublk_drv
+		mkdir -p /run/iseran
+		;;
+	esac
+}
+initiator_stop() {
+	[ "$INITIATOR" = kernel ] || timeout 20 iseradm -m daemon -o stop
+}
+adm() { timeout 60 $ADM "$@"; }
+node() { adm -m node -T $IQN -p $PORTAL "$@"; }
+node_set() { # NAME VALUE...
+	while [ $# -ge 2 ]; do
+		node -o update -n "$1" -v "$2" || return 1
+		shift 2
+	done
+}
+node_new() {
+	node -o delete >/dev/null 2>&1
+	node -o new -I iser
+}
+login() { node -I iser --login; }
+logout() { node -I iser --logout; }
+
+# The block device of one LUN of the session.
+device_of() { # LUN
+	case $INITIATOR in
+	kernel) basename "$(echo /sys/class/iscsi_session/session*/device/target*/*:*:*:"$1"/block/sd*)" | grep '^sd[a-z]$' ;;
+	iserd) basename "$(readlink -f "/dev/disk/by-path/ip-$PORTAL-iscsi-$IQN-lun-$1" || readlink -f "/run/iseran/by-path/ip-$PORTAL-iscsi-$IQN-lun-$1")" ;;
+	esac
+}
+wait_device() { wait_for 30 device_there "$1"; }
+device_there() { [ -b "/dev/$(device_of "$1")" ]; }
+
+# Every size at depths 1 and 32, written at random places, read back, compared.
+fio_job() { # device, largest block in KiB
+	local row bs size depth
+	printf '[global]\nfilename=%s\ndirect=1\nioengine=libaio\nverify=crc32c\nverify_fatal=1\nrw=randwrite\n' "$1"
+	printf 'group_reporting=1\nallow_mounted_write=0\nthread=1\n'
+	for row in 512:128k 4k:1m 64k:4m 256k:8m 1m:16m 8m:48m; do
+		bs=${row%:*} size=${row#*:}
+		[ "$(numfmt --from=iec "${bs^^}")" -le $(($2 * 1024)) ] || continue
+		for depth in 1 32; do
+			printf '[%s-%s]\nstonewall\nbs=%s\nsize=%s\niodepth=%s\n' "$bs" $depth "$bs" "$size" $depth
+		done
+	done
+}
+verified() { # device, largest block in KiB
+	fio_job "$1" "$2" >/tmp/verify.fio
+	LIMIT=240 check "writes and reads of 512 B to $2 KiB, depth 1 and 32, verified" fio --minimal --output=/tmp/fio.out /tmp/verify.fio
+}
+
+disk_story() { # largest block in KiB
+	check "discovery over iSER lists the target" sh -c "$ADM -m discovery -t st -p $PORTAL -I iser | grep -F $IQN"
+	check "login" login || return 1
+	if ! check "a block device appears" wait_device $LUN; then
+		logout >/dev/null 2>&1
+		return 1
+	fi
+	local dev
+	dev=/dev/$(device_of $LUN)
+	check "it has its size" test "$(blockdev --getsize64 "$dev")" = $((SIZE_MIB << 20))
+	verified "$dev" "$1"
+	resets "$dev"
+	image_story
+	check "logout" logout
+	check "the block device is gone" wait_for 10 sh -c "! test -b $dev"
+}
+
+# The initiator's own ways to abort a task and to reset a LUN; then the disk still reads. Only isertd has a LUN that
+# answers too late, LUN 1: there the kernel and iserd abort by themselves.
+resets() { # device
+	[ "$INITIATOR" = kernel ] && check "LUN reset" sg_reset -d "$1"
+	if [ "$KIND" = isertd ]; then
+		local slow
+		slow=$(device_of 1)
+		if [ "$INITIATOR" = kernel ]; then
+			echo 3 >/proc/sys/dev/scsi/logging_level # error recovery, step by step
+			echo 2 >"/sys/block/$slow/device/timeout"
+		fi
+		timeout 60 dd if="/dev/$slow" of=/dev/null bs=4k count=1 iflag=direct >/dev/null 2>&1
+		if [ "$INITIATOR" = kernel ]; then
+			check "a command that takes too long is aborted" sh -c "dmesg | tail -n 60 | grep -E '(finish|retry) aborted command'"
+			echo 0 >/proc/sys/dev/scsi/logging_level
+		fi
+	fi
+	check "reads go on after it" dd if="$1" of=/dev/null bs=1M count=4 iflag=direct
+}
+
+# What iserd does without a block device.
+image_story() {
+	[ "$INITIATOR" = iserd ] || return 0
+	head -c 24M /dev/urandom >/tmp/image
+	check "an image is copied in" adm -m lun -o copy-in -T $IQN -p $PORTAL -I iser -l $LUN --file /tmp/image
+	check "verify agrees" adm -m lun -o verify -T $IQN -p $PORTAL -I iser -l $LUN --file /tmp/image
+	check "bench, 4 KiB writes, depth 32" adm -m lun -o bench -T $IQN -p $PORTAL -I iser -l $LUN --rw randwrite --iodepth 32 --runtime 2
+	check "bench, 1 MiB reads, depth 8" adm -m lun -o bench -T $IQN -p $PORTAL -I iser -l $LUN --rw read --bs 1M --iodepth 8 --runtime 2
+}
+
+loss_story() {
+	local dev load
+	node_new >/dev/null
+	check "login before the loss" login || return 1
+	wait_device $LUN
+	dev=/dev/$(device_of $LUN)
+	[ "$INITIATOR" = kernel ] && echo 120 >"/sys/block/$(basename "$dev")/device/timeout"
+	fio --name=loss --filename="$dev" --direct=1 --ioengine=libaio --iodepth=16 --rw=randwrite --bs=16k --size=48m \
+		--verify=crc32c --verify_fatal=1 --minimal --output=/tmp/loss.out >/tmp/loss.err 2>&1 &
+	load=$!
+	sleep 3
+	target_lose
+	sleep 3
+	kill -0 $load 2>/dev/null || echo "# the load was over before the loss"
+	target_back
+	if wait_for 120 sh -c "! kill -0 $load 2>/dev/null" && wait $load; then
+		pass "target lost and back: the load ends without an error, verified"
+	else
+		fail "target lost and back: the load ends without an error, verified"
+		tail -n 8 /tmp/loss.err | sed 's/^/# /'
+	fi
+	check "logout after the loss" logout
+}
+
+chap_story() {
+	target_start "$KIND" chap || return 1
+	node_new >/dev/null
+	check_refused "no authentication is refused" 'auth|denied|fail' login
+	node_set node.session.auth.authmethod CHAP node.session.auth.username $CHAP_NAME node.session.auth.password wrong-secret-99
+	[ "$INITIATOR" = kernel ] && node_set node.session.auth.chap_algs "MD5"
+	check_refused "a wrong secret is refused" 'auth|secret|denied|fail' login
+	node_set node.session.auth.password $CHAP_SECRET
+	check "login with CHAP" login && logout >/dev/null
+	target_stop
+	target_start "$KIND" mutual || return 1
+	node_set node.session.auth.username_in $BACK_NAME node.session.auth.password_in wrong-secret-88
+	check_refused "a target with a wrong secret is refused" 'auth|secret|denied|fail' login
+	node_set node.session.auth.password_in $BACK_SECRET
+	check "login with mutual CHAP" login && logout >/dev/null
+	node -o delete >/dev/null 2>&1
+	target_stop
+}
+
+login_story() { # how many
+	local i
+	node_new >/dev/null
+	# Without a scan: what is tried is the login.
+	[ "$INITIATOR" = kernel ] && node_set node.session.scan manual
+	for ((i = 1; i <= $1; i++)); do
+		if ! { login && logout; } >/tmp/logins.out 2>&1; then
+			fail "$1 logins in a row: number $i"
+			sed 's/^/# /' /tmp/logins.out
+			logout >/dev/null 2>&1
+			return 1
+		fi
+	done
+	pass "$1 logins in a row"
+	node -o delete >/dev/null 2>&1
+}

@@ -15,6 +15,7 @@
 
 #define WAIT_MS 5000
 #define STEP_MS 20
+#define WHY_SIZE 512
 
 /* The directory, and those above it. */
 static int make_directories(const char *path)
@@ -73,9 +74,9 @@ static void run_iserd(const struct tool_options *o, int log)
 }
 
 /* What the daemon wrote last says why it ended. */
-static void last_line(const char *path, char *out, size_t size)
+static void last_line(const char *path, char out[WHY_SIZE])
 {
-	char text[1024];
+	char text[WHY_SIZE];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
 	off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
@@ -88,7 +89,7 @@ static void last_line(const char *path, char *out, size_t size)
 	if (n > 0 && text[n - 1] == '\n')
 		text[n - 1] = '\0';
 	line = strrchr(text, '\n');
-	snprintf(out, size, "%s", line ? line + 1 : text);
+	snprintf(out, WHY_SIZE, "%s", line ? line + 1 : text);
 }
 
 static bool answers(const char *socket_path)
@@ -104,7 +105,7 @@ static bool answers(const char *socket_path)
 static int wait_for_socket(pid_t child, const char *socket_path, const char *log_path)
 {
 	const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
-	char why[512];
+	char why[WHY_SIZE];
 
 	for (int waited = 0; waited < WAIT_MS; waited += STEP_MS) {
 		if (answers(socket_path))
@@ -112,7 +113,7 @@ static int wait_for_socket(pid_t child, const char *socket_path, const char *log
 		if (waitpid(child, NULL, WNOHANG) == child) {
 			if (answers(socket_path)) /* another one was faster */
 				return EXIT_OK;
-			last_line(log_path, why, sizeof(why));
+			last_line(log_path, why);
 			return tool_fail(EXIT_UNREACHABLE, "iserd does not start: %s",
 				!strncmp(why, "iserd: ", 7) ? why + 7 : why);
 		}

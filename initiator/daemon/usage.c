@@ -34,15 +34,13 @@ static bool any_line(const char *path, bool (*match)(char *line, dev_t device, c
 	dev_t device, char *out, size_t size)
 {
 	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t length = 0;
+	char line[2 * PATH_MAX]; /* what of a line is longer matches nothing */
 	bool found = false;
 
 	if (!f)
 		return false;
-	while (!found && getline(&line, &length, f) > 0)
+	while (!found && fgets(line, sizeof(line), f))
 		found = match(line, device, out, size);
-	free(line);
 	fclose(f);
 	return found;
 }

@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "common/base/options.h"
+#include "common/control/fields.h"
 
 /* Options that every verb has. */
 struct tool_options {
@@ -35,16 +36,6 @@ int tool_ask(const struct tool_options *o, const char *verb, const char *key, co
 	struct json_object **ret_reply);
 /* A verb without an answer worth showing: asks, and ends. */
 int tool_tell(const struct tool_options *o, const char *verb, const char *key, const char *value);
-void tool_print_json(struct json_object *json);
-
-/* Fields of the daemon's answers; "" and 0 where there is none. */
-const char *tool_text(struct json_object *o, const char *key);
-uint64_t tool_number(struct json_object *o, const char *key);
-bool tool_flag(struct json_object *o, const char *key);
-size_t tool_count(struct json_object *o, const char *key);
-struct json_object *tool_item(struct json_object *o, const char *key, size_t i);
-/* "1.5 GiB" into out; returns out. */
-char *tool_bytes(uint64_t bytes, char out[32]);
 
 int verb_show(int argc, char **argv);
 int verb_sessions(int argc, char **argv);

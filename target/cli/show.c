@@ -5,43 +5,44 @@
 
 static void print_lun(struct json_object *l)
 {
-	const char *path = tool_text(l, "path");
+	const char *path = field_text(l, "path");
 	char size[32];
 
 	printf("    LUN %-5llu %-10s %llu-byte blocks  %s%s%s%s%s\n",
-		(unsigned long long)tool_number(l, "lun"), tool_bytes(tool_number(l, "size"), size),
-		(unsigned long long)tool_number(l, "block_size"), tool_text(l, "backend"),
+		(unsigned long long)field_number(l, "lun"),
+		bytes_text(field_number(l, "size"), size),
+		(unsigned long long)field_number(l, "block_size"), field_text(l, "backend"),
 		path && path[0] ? " " : "", path ? path : "",
-		tool_flag(l, "readonly") ? ", read-only" : "",
-		tool_flag(l, "write_cache") ? "" : ", no write cache");
+		field_flag(l, "readonly") ? ", read-only" : "",
+		field_flag(l, "write_cache") ? "" : ", no write cache");
 }
 
 static void print_target(struct json_object *t)
 {
-	const char *alias = tool_text(t, "alias");
-	size_t initiators = tool_count(t, "initiators");
+	const char *alias = field_text(t, "alias");
+	size_t initiators = field_count(t, "initiators");
 
-	printf("\n%s%s%s%s\n", tool_text(t, "name"), alias && alias[0] ? "  \"" : "",
+	printf("\n%s%s%s%s\n", field_text(t, "name"), alias && alias[0] ? "  \"" : "",
 		alias ? alias : "", alias && alias[0] ? "\"" : "");
 	printf("    %s%s\n", initiators ? "initiators:" : "open to every initiator",
-		tool_flag(t, "chap") ? ", with CHAP" : "");
+		field_flag(t, "chap") ? ", with CHAP" : "");
 	for (size_t i = 0; i < initiators; i++)
-		printf("        %s\n", json_object_get_string(tool_item(t, "initiators", i)));
-	for (size_t i = 0; i < tool_count(t, "luns"); i++)
-		print_lun(tool_item(t, "luns", i));
+		printf("        %s\n", json_object_get_string(field_item(t, "initiators", i)));
+	for (size_t i = 0; i < field_count(t, "luns"); i++)
+		print_lun(field_item(t, "luns", i));
 }
 
 static void print(struct json_object *o)
 {
 	printf("isertd %s, pid %llu, up %llu s, loops %llu, sessions %llu, configuration %s\n",
-		tool_text(o, "version"), (unsigned long long)tool_number(o, "pid"),
-		(unsigned long long)tool_number(o, "uptime_s"),
-		(unsigned long long)tool_number(o, "loops"),
-		(unsigned long long)tool_number(o, "sessions"), tool_text(o, "config"));
-	for (size_t i = 0; i < tool_count(o, "portals"); i++)
-		printf("listening on %s\n", json_object_get_string(tool_item(o, "portals", i)));
-	for (size_t i = 0; i < tool_count(o, "targets"); i++)
-		print_target(tool_item(o, "targets", i));
+		field_text(o, "version"), (unsigned long long)field_number(o, "pid"),
+		(unsigned long long)field_number(o, "uptime_s"),
+		(unsigned long long)field_number(o, "loops"),
+		(unsigned long long)field_number(o, "sessions"), field_text(o, "config"));
+	for (size_t i = 0; i < field_count(o, "portals"); i++)
+		printf("listening on %s\n", json_object_get_string(field_item(o, "portals", i)));
+	for (size_t i = 0; i < field_count(o, "targets"); i++)
+		print_target(field_item(o, "targets", i));
 }
 
 int verb_show(int argc, char **argv)
@@ -58,7 +59,7 @@ int verb_show(int argc, char **argv)
 	if (status != EXIT_OK)
 		return status;
 	if (o.json)
-		tool_print_json(reply);
+		reply_print(reply, stdout);
 	else
 		print(reply);
 	json_object_put(reply);

@@ -9,20 +9,20 @@ static void print(struct json_object *o)
 
 	printf("%-5s %11s %8s %9s %14s %8s %11s %11s\n", "loop", "connections", "sessions",
 		"under way", "commands", "failed", "read", "written");
-	for (size_t i = 0; i < tool_count(o, "loops"); i++) {
-		struct json_object *l = tool_item(o, "loops", i);
+	for (size_t i = 0; i < field_count(o, "loops"); i++) {
+		struct json_object *l = field_item(o, "loops", i);
 
 		printf("%-5llu %11llu %8llu %9llu %14llu %8llu %11s %11s\n",
-			(unsigned long long)tool_number(l, "loop"),
-			(unsigned long long)tool_number(l, "connections"),
-			(unsigned long long)tool_number(l, "sessions"),
-			(unsigned long long)tool_number(l, "under_way"),
-			(unsigned long long)tool_number(l, "commands"),
-			(unsigned long long)tool_number(l, "errors"),
-			tool_bytes(tool_number(l, "read_bytes"), read),
-			tool_bytes(tool_number(l, "written_bytes"), written));
+			(unsigned long long)field_number(l, "loop"),
+			(unsigned long long)field_number(l, "connections"),
+			(unsigned long long)field_number(l, "sessions"),
+			(unsigned long long)field_number(l, "under_way"),
+			(unsigned long long)field_number(l, "commands"),
+			(unsigned long long)field_number(l, "errors"),
+			bytes_text(field_number(l, "read_bytes"), read),
+			bytes_text(field_number(l, "written_bytes"), written));
 	}
-	printf("logging in: %llu\n", (unsigned long long)tool_number(o, "logins"));
+	printf("logging in: %llu\n", (unsigned long long)field_number(o, "logins"));
 }
 
 int verb_stats(int argc, char **argv)
@@ -39,7 +39,7 @@ int verb_stats(int argc, char **argv)
 	if (status != EXIT_OK)
 		return status;
 	if (o.json)
-		tool_print_json(reply);
+		reply_print(reply, stdout);
 	else
 		print(reply);
 	json_object_put(reply);

@@ -1,5 +1,4 @@
-/* What the verbs of isertadm are built from: command lines, questions to the daemon, fields of its
- * answers. */
+/* What the verbs of isertadm are built from: command lines, and questions to the daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +56,7 @@ static int unreachable(const char *path, int err)
 /* The daemon's own words may be several lines (a reload that found several mistakes). */
 static void print_error(struct json_object *reply)
 {
-	const char *text = reply ? tool_text(reply, "error") : "";
+	const char *text = reply ? field_text(reply, "error") : "";
 
 	while (*text) {
 		size_t length = strcspn(text, "\n");
@@ -117,65 +116,7 @@ int tool_tell(const struct tool_options *o, const char *verb, const char *key, c
 	int status = tool_ask(o, verb, key, value, &reply);
 
 	if (status == EXIT_OK && o->json)
-		tool_print_json(reply);
+		reply_print(reply, stdout);
 	json_object_put(reply);
 	return status;
-}
-
-/* ---- answers ---- */
-
-void tool_print_json(struct json_object *json)
-{
-	json_object_object_del(json, "ok");
-	puts(json_object_to_json_string_ext(
-		json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-}
-
-static struct json_object *field(struct json_object *o, const char *key)
-{
-	struct json_object *value = NULL;
-
-	json_object_object_get_ex(o, key, &value);
-	return value;
-}
-
-const char *tool_text(struct json_object *o, const char *key)
-{
-	struct json_object *value = field(o, key);
-
-	return value ? json_object_get_string(value) : "";
-}
-
-uint64_t tool_number(struct json_object *o, const char *key)
-{
-	return (uint64_t)json_object_get_int64(field(o, key));
-}
-
-bool tool_flag(struct json_object *o, const char *key)
-{
-	return json_object_get_boolean(field(o, key));
-}
-
-size_t tool_count(struct json_object *o, const char *key)
-{
-	struct json_object *list = field(o, key);
-
-	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-}
-
-struct json_object *tool_item(struct json_object *o, const char *key, size_t i)
-{
-	return json_object_array_get_idx(field(o, key), i);
-}
-
-char *tool_bytes(uint64_t bytes, char out[32])
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-	double value = (double)bytes;
-	size_t unit = 0;
-
-	for (; value >= 1024 && unit < sizeof(units) / sizeof(units[0]) - 1; unit++)
-		value /= 1024;
-	snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-	return out;
 }

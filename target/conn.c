@@ -280,15 +280,26 @@ static void login_first(struct tgt_conn *c, const struct iscsi_pdu *pdu)
 	c->sequence.stat_sn = 1;
 }
 
+/* Section 6.3: what comes in place of the first Login Request ends the connection at once; what
+ * comes among later ones is refused with a status. */
 static void login_receive(struct tgt_conn *c, const struct tgt_request *r)
 {
-	if (c->fsm.state == CONN_XPT_UP)
+	bool request = r->pdu->opcode == ISCSI_LOGIN_REQUEST;
+
+	if (c->fsm.state == CONN_XPT_UP) {
+		if (!request || r->decode_error < 0) {
+			tgt_conn_fail(c, CONN_EVENT_DROP,
+				"it begins with something else than a Login Request");
+			return;
+		}
 		login_first(c, r->pdu);
-	if (r->decode_error < 0) {
-		tgt_conn_fail(c, CONN_EVENT_DROP, "a malformed PDU in the login phase");
-		return;
 	}
-	login_step(c, login_target_receive(c->login, r->pdu, r->data, r->pdu->data_length));
+	if (r->decode_error < 0)
+		login_step(c, login_target_refuse(c->login,
+				      request ? LOGIN_INITIATOR_ERROR : LOGIN_INVALID_DURING_LOGIN,
+				      "a malformed PDU in the login phase"));
+	else
+		login_step(c, login_target_receive(c->login, r->pdu, r->data, r->pdu->data_length));
 }
 
 /* ---- upcalls ---- */

@@ -41,6 +41,11 @@ void tgt_logout_receive(struct tgt_session *s, const struct tgt_request *r)
 		tgt_session_reject(s, r->bhs, ISCSI_REJECT_INVALID_PDU_FIELD);
 		return;
 	}
+	/* Section 4.3: a discovery session takes no Logout but that of the session. */
+	if (s->entry.discovery && r->pdu->logout.reason != ISCSI_LOGOUT_SESSION) {
+		tgt_session_reject(s, r->bhs, ISCSI_REJECT_PROTOCOL_ERROR);
+		return;
+	}
 	if (response != ISCSI_LOGOUT_CLOSED) {
 		respond(c, r->pdu->itt, response);
 		return;

@@ -193,16 +193,16 @@ static void receive_snack(struct tgt_session *s, const struct tgt_request *r)
 struct request_row {
 	void (*receive)(struct tgt_session *s, const struct tgt_request *r);
 	bool numbered;	/* carries a CmdSN that counts, unless it is immediate */
-	bool discovery; /* also in a discovery session (section 4.3) */
+	bool discovery; /* also in a discovery session, which has no others (section 4.3) */
 };
 
 static const struct request_row rows[] = {
-	[ISCSI_NOP_OUT] = {tgt_nop_receive, true, true},
+	[ISCSI_NOP_OUT] = {tgt_nop_receive, true, false},
 	[ISCSI_SCSI_COMMAND] = {receive_command, true, false},
 	[ISCSI_TMF_REQUEST] = {receive_tmf, true, false},
 	[ISCSI_TEXT_REQUEST] = {tgt_text_receive, true, true},
 	[ISCSI_LOGOUT_REQUEST] = {tgt_logout_receive, true, true},
-	[ISCSI_SNACK_REQUEST] = {receive_snack, false, true},
+	[ISCSI_SNACK_REQUEST] = {receive_snack, false, false},
 };
 
 static const struct request_row *row_of(const struct iscsi_pdu *pdu)

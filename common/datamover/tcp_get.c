@@ -169,6 +169,10 @@ void tcp_data_out_done(struct tcp_conn *c)
 	struct tcp_task *task;
 	struct dm_transfer *t;
 
+	/* Without tags the connection is still in its login, and the machine above refuses. */
+	if (!c->tags)
+		c->dm.up->control_notify(
+			c->dm.owner, &c->rx.pdu, c->rx.header, -EPROTO, NULL, NULL, NULL);
 	if (!r)
 		return;
 	c->rx_r2t = NULL;

@@ -97,27 +97,23 @@ static void print(const struct lun *l, struct json_object *reply, FILE *out)
 		print_lun_copy(reply, out);
 }
 
-static int ask(const struct lun *l, struct tool_call *c, const struct lun_file *f)
+static int ask(const struct lun *l, struct tool_call *c, struct json_object **ret_reply)
 {
-	struct json_object *reply = NULL;
 	struct lun_progress p;
-	bool data_on_stdout = f->write && !f->path;
 	int status;
 
 	lun_progress_init(&p, l->progress, l->op == OP_BENCH);
 	c->progress = lun_progress_show;
 	c->arg = &p;
-	status = tool_ask(&l->tool, c, &reply);
+	status = tool_ask(&l->tool, c, ret_reply);
 	lun_progress_end(&p);
-	if (status == EXIT_OK && !data_on_stdout)
-		print(l, reply, stdout);
-	json_object_put(reply);
 	return status;
 }
 
 static int run(const struct lun *l)
 {
 	struct lun_file f = {.fd = -1, .stream = -1};
+	struct json_object *reply = NULL;
 	struct tool_call c;
 	int status = EXIT_OK;
 
@@ -129,9 +125,13 @@ static int run(const struct lun *l)
 		tool_put_flag(&c, "truncate", f.truncate);
 		if (l->op == OP_BENCH)
 			put_bench(l, &c);
-		status = ask(l, &c, &f);
+		status = ask(l, &c, &reply);
 	}
-	return lun_file_close(&f, status);
+	status = lun_file_close(&f, status);
+	if (status == EXIT_OK && !(f.write && !f.path)) /* not among data */
+		print(l, reply, stdout);
+	json_object_put(reply);
+	return status;
 }
 
 static int check(struct lun *l)

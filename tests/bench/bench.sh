@@ -22,7 +22,12 @@ pids=()
 # shellcheck disable=SC2317
 clean_up() {
 	trap - EXIT INT TERM
-	for p in "${pids[@]}"; do kill "$p" 2>/dev/null && wait "$p" 2>/dev/null; done
+	for p in "${pids[@]}"; do kill "$p" 2>/dev/null; done
+	for p in "${pids[@]}"; do # tgtd does not heed SIGTERM
+		for _ in $(seq 100); do kill -0 "$p" 2>/dev/null || break; sleep 0.05; [ "$p" = "${tgtd_pid-}" ] && break; done
+		kill -KILL "$p" 2>/dev/null
+		wait "$p" 2>/dev/null
+	done
 	rm -rf "$work" "$store"
 }
 trap clean_up EXIT

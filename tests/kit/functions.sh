@@ -116,7 +116,7 @@ start_tgtd() { # control port number, portal port: sets TGTD_PID
 	mkdir -p /run/tgtd
 	tgtd -f -C "$1" --iscsi "portal=127.0.0.1:$2" >"$W/tgtd.log" 2>&1 &
 	TGTD_PID=$!
-	PIDS+=("$TGTD_PID")
+	CLEANUPS+=("kill -KILL $TGTD_PID; wait $TGTD_PID") # it does not heed SIGTERM
 	wait_for 5 tgtadm -C "$1" --lld iscsi --op show --mode sys
 }
 

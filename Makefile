@@ -18,15 +18,16 @@ OPT      := $(or $(SAN_$(VARIANT)),-O2)
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 REQUIRED := libisal libcrypto liburing json-c yaml-0.1
-OPTIONAL := fuse3 libsystemd
+OPTIONAL := fuse3 libsystemd libibverbs librdmacm
 HAVE     := $(REQUIRED) $(foreach p,$(OPTIONAL),$(shell pkg-config --exists $(p) && echo $(p)))
+VERBS    := $(and $(filter libibverbs,$(HAVE)),$(filter librdmacm,$(HAVE)))
 has       = $(if $(filter $(1),$(HAVE)),-D$(2)=1)
 CFLAGS_ALL := -std=gnu11 -g -D_GNU_SOURCE -DISERAN_VERSION='"$(VERSION)"' -I. -pthread -fno-strict-aliasing \
-              $(call has,fuse3,HAVE_FUSE) $(call has,libsystemd,HAVE_SYSTEMD) \
+              $(call has,fuse3,HAVE_FUSE) $(call has,libsystemd,HAVE_SYSTEMD) $(if $(VERBS),-DHAVE_VERBS=1) \
               $(OPT) $(WARNINGS) $(shell pkg-config --cflags $(HAVE) 2>/dev/null) $(CFLAGS)
 LIBS     := $(shell pkg-config --libs $(HAVE) 2>/dev/null) -pthread
 
-COMMON   := $(wildcard common/*/*.c)
+COMMON   := $(filter-out $(if $(VERBS),common/rdma/verbs_absent.c,$(filter-out %_limits.c %_absent.c,$(wildcard common/rdma/verbs*.c))),$(wildcard common/*/*.c))
 INI      := $(filter-out $(if $(filter fuse3,$(HAVE)),,initiator/export/fuse%),$(wildcard initiator/*.c initiator/export/*.c))
 TGT      := $(wildcard target/*.c target/backend/*.c)
 PROGRAMS := isertd isertadm iserd iseradm

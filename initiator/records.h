@@ -31,6 +31,14 @@ enum node_transport {
 	NODE_TRANSPORT_ISER,
 };
 
+/* What carries iSER. */
+enum node_provider {
+	NODE_PROVIDER_AUTO, /* verbs where an RDMA device routes to the portal, else software iWARP
+			     */
+	NODE_PROVIDER_VERBS,
+	NODE_PROVIDER_SOFTIWARP,
+};
+
 enum node_startup {
 	NODE_STARTUP_MANUAL,
 	NODE_STARTUP_AUTOMATIC,
@@ -51,6 +59,7 @@ struct node_record {
 	bool leading_login; /* node.leading_login: one portal of the target is enough at start */
 	char iface[RECORDS_IFACE_SIZE];		 /* iface.iscsi_ifacename: "default" or "iser" */
 	uint32_t transport;			 /* iface.transport_name, enum node_transport */
+	uint32_t provider;			 /* iface.rdma_provider, enum node_provider */
 	char initiator_name[ISCSI_NAME_MAX + 1]; /* iface.initiatorname; empty: the daemon's own */
 	char address[RECORDS_ADDRESS_SIZE];	 /* node.conn[0].address */
 	uint32_t port;				 /* node.conn[0].port */
@@ -93,6 +102,7 @@ struct discovery_record {
 	char address[RECORDS_ADDRESS_SIZE]; /* discovery.sendtargets.address */
 	uint32_t port;			    /* discovery.sendtargets.port */
 	uint32_t transport;		    /* iface.transport_name */
+	uint32_t provider;		    /* iface.rdma_provider */
 	uint32_t authmethod;		    /* discovery.sendtargets.auth.* */
 	char username[RECORDS_SECRET_SIZE], password[RECORDS_SECRET_SIZE];
 	char username_in[RECORDS_SECRET_SIZE], password_in[RECORDS_SECRET_SIZE];
@@ -130,6 +140,8 @@ const char *node_transport_iface(enum node_transport transport);
 /* "tcp" or "iser"; -EINVAL for another word. */
 const char *node_transport_name(enum node_transport transport);
 int node_transport_parse(const char *word, enum node_transport *ret);
+/* "auto", "verbs" or "softiwarp"; -EINVAL for another word. */
+int node_provider_parse(const char *word, enum node_provider *ret);
 /* An iSCSI name (RFC 7143 section 4.2.7): iqn., eui. or naa., allowed characters. -EINVAL and why.
  */
 int records_check_name(const char *name, char why[RECORDS_WHY_SIZE]);

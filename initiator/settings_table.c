@@ -11,6 +11,7 @@
 
 static const char *const startups[] = {"manual", "automatic", "onboot", NULL};
 static const char *const transports[] = {"tcp", "iser", NULL};
+static const char *const providers[] = {"auto", "verbs", "softiwarp", NULL};
 static const char *const authmethods[] = {"None", "CHAP", NULL};
 static const char *const digests[] = {"None", "CRC32C", "CRC32C,None", "None,CRC32C", NULL};
 
@@ -43,6 +44,7 @@ static const struct setting node_rows[] = {
 	ROW("iface.iscsi_ifacename", WORD, iface, .initial = "default", .key = true),
 	ROW("iface.transport_name", CHOICE, transport, .words = transports, .initial = "tcp",
 		.key = true),
+	CHOICE("iface.rdma_provider", provider, providers, "auto"),
 	ROW("iface.initiatorname", ISCSI_NAME, initiator_name, .initial = ""),
 	ROW("node.discovery_address", WORD, discovery_address, .initial = ""),
 	NUMBER("node.discovery_port", discovery_port, 0, 65535, "0"),
@@ -97,6 +99,7 @@ static const struct setting discovery_rows[] = {
 	ROW("discovery.sendtargets.port", UINT, port, .min = 1, .max = 65535, .initial = "3260",
 		.key = true),
 	CHOICE("iface.transport_name", transport, transports, "tcp"),
+	CHOICE("iface.rdma_provider", provider, providers, "auto"),
 	CHOICE("discovery.sendtargets.auth.authmethod", authmethod, authmethods, "None"),
 	TEXT("discovery.sendtargets.auth.username", username),
 	SECRET("discovery.sendtargets.auth.password", password),
@@ -169,14 +172,24 @@ const char *node_transport_name(enum node_transport transport)
 	return transports[transport];
 }
 
-int node_transport_parse(const char *word, enum node_transport *ret)
+static int word_parse(const char *const *words, const char *word, unsigned *ret)
 {
-	for (unsigned i = 0; transports[i]; i++)
-		if (strcmp(word, transports[i]) == 0) {
+	for (unsigned i = 0; words[i]; i++)
+		if (strcmp(word, words[i]) == 0) {
 			*ret = i;
 			return 0;
 		}
 	return -EINVAL;
+}
+
+int node_transport_parse(const char *word, enum node_transport *ret)
+{
+	return word_parse(transports, word, ret);
+}
+
+int node_provider_parse(const char *word, enum node_provider *ret)
+{
+	return word_parse(providers, word, ret);
 }
 
 /* ---- records ---- */

@@ -126,6 +126,8 @@ struct config {
 	uint64_t max_receive;  /* MaxRecvDataSegmentLength on TCP */
 	uint64_t iser_receive; /* TargetRecvDataSegmentLength */
 	bool require_rdma_extensions, remote_invalidate;
+	bool rdma;
+	uint64_t rdma_retry_count, rdma_ack_timeout_ns, rdma_rnr_timer_ns;
 	int crc; /* enum softiwarp_crc */
 	uint64_t max_fpdu;
 	const char *congestion_control;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
@@ -12,6 +13,9 @@
 
 #define COMMANDS_DEFAULT 1024
 #define ARENA_DEFAULT ((size_t)64 << 20)
+/* The part of this host's memory that a LUN's own may be, to be pinned for an RDMA device: pinning
+ * touches all of it, also what nobody has written yet. */
+#define PINNED_SHARE 2
 
 struct worker_channel {
 	struct list link;    /* worker->channels */
@@ -127,15 +131,43 @@ static void register_arena(struct worker *w, struct backend_channel *channel)
 			-err);
 }
 
+static bool may_be_pinned(size_t length)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 && length <= (size_t)pages * (size_t)size / PINNED_SHARE;
+}
+
+/* Whether `m` should know the memory now. */
+static bool pin_memory(struct dm_mover *m, struct backend *b, size_t length)
+{
+	enum dm_pinning pinning = dm_pinning(m);
+
+	if (pinning == DM_PINS_NOT)
+		return true;
+	if (pinning == DM_PINS_LATER || !may_be_pinned(length))
+		return false;
+	if (b->ops->pin)
+		b->ops->pin(b);
+	return true;
+}
+
+/* With the movers that do not know it yet: an RDMA device may have come since. What cannot be
+ * registered is copied. */
 static void register_memory(struct worker *w, struct worker_channel *c, struct backend *b)
 {
 	size_t length;
 	void *memory = b->ops->memory ? b->ops->memory(b, &length) : NULL;
 
-	for (unsigned i = 0; memory && i < w->mover_count; i++)
-		if (dm_register_region(w->movers[i].mover, memory, length, &c->regions[i]) < 0)
+	for (unsigned i = 0; memory && i < w->mover_count; i++) {
+		struct dm_mover *m = w->movers[i].mover;
+
+		if (c->regions[i] || !pin_memory(m, b, length))
+			continue;
+		if (dm_register_region(m, memory, length, &c->regions[i]) < 0)
 			log_warning("worker", "the memory of a LUN cannot be registered: "
 					      "its data is copied");
+	}
 }
 
 struct dm_region *worker_channel_region(struct worker_mover *m, struct tgt_lun *lun)
@@ -156,7 +188,6 @@ static int channel_open(struct worker *w, struct tgt_lun *lun, struct worker_cha
 		return err;
 	}
 	register_arena(w, c->channel);
-	register_memory(w, c, lun->device->backend);
 	c->lun = tgt_lun_hold(lun);
 	lun->channels[w->index] = c;
 	list_append(&w->channels, &c->link);
@@ -171,6 +202,7 @@ int worker_channel_get(struct worker *w, struct tgt_lun *lun, struct backend_cha
 
 	if (err < 0)
 		return err;
+	register_memory(w, c, lun->device->backend);
 	c->users++;
 	*ret = c->channel;
 	return 0;

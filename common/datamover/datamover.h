@@ -137,6 +137,13 @@ struct dm_conn_info {
 	char detail[64];      /* provider's own: device, FPDU size */
 };
 
+/* What registering a range of memory does to its pages, as the RDMA provider below has it. */
+enum dm_pinning {
+	DM_PINS_NOT,   /* nothing */
+	DM_PINS,       /* a device keeps those it has seen: none may be given back */
+	DM_PINS_LATER, /* there is no device yet that would use them */
+};
+
 struct dm_ops {
 	const char *name; /* "tcp", "iser" */
 	int (*connect)(struct dm_mover *m, const struct address *to, uint64_t timeout_ns,
@@ -144,6 +151,7 @@ struct dm_ops {
 	int (*register_region)(
 		struct dm_mover *m, void *address, size_t length, struct dm_region **ret);
 	void (*unregister_region)(struct dm_mover *m, struct dm_region *r);
+	enum dm_pinning (*pinning)(struct dm_mover *m); /* NULL: not */
 	void (*free_mover)(struct dm_mover *m);
 
 	void (*declare_keys)(struct dm_conn *c, struct iscsi_params *offer);
@@ -216,6 +224,11 @@ static inline void dm_unregister_region(struct dm_mover *m, struct dm_region *r)
 {
 	if (r)
 		m->ops->unregister_region(m, r);
+}
+
+static inline enum dm_pinning dm_pinning(struct dm_mover *m)
+{
+	return m->ops->pinning ? m->ops->pinning(m) : DM_PINS_NOT;
 }
 
 static inline void dm_mover_free(struct dm_mover *m)

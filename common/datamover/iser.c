@@ -25,10 +25,10 @@ static struct iser_mover *mover_of(struct dm_mover *m)
 	return container_of(m, struct iser_mover, base);
 }
 
-static void private_data_fill(const struct iser_mover *m, struct rdma_private_data *ret)
+static void private_data_fill(bool invalidate, struct rdma_private_data *ret)
 {
 	*ret = (struct rdma_private_data){.length = ISER_CM_SIZE};
-	iser_cm_encode(m->config.allow_remote_invalidate, ret->bytes);
+	iser_cm_encode(invalidate, ret->bytes);
 }
 
 static int iser_connect(struct dm_mover *base, const struct address *to, uint64_t timeout_ns,
@@ -42,7 +42,9 @@ static int iser_connect(struct dm_mover *base, const struct address *to, uint64_
 	if (!c)
 		return -ENOMEM;
 	dm_conn_set_owner(&c->base, up, owner);
-	private_data_fill(m, &pd);
+	c->remote_invalidate =
+		m->config.allow_remote_invalidate && rdma_takes_invalidate(m->provider, to);
+	private_data_fill(c->remote_invalidate, &pd);
 	r = rdma_connect(
 		m->provider, to, timeout_ns, &m->limits, &pd, &iser_rdma_upcalls, c, &c->rdma);
 	if (r < 0) {
@@ -67,7 +69,7 @@ static int conn_accept(struct iser_conn *c, struct rdma_conn *rdma)
 	r = iser_buffers_post(c, &c->login);
 	if (r < 0)
 		return r;
-	private_data_fill(c->mover, &pd);
+	private_data_fill(c->mover->config.allow_remote_invalidate, &pd);
 	return rdma_accept(rdma, &c->mover->limits, &pd, &iser_rdma_upcalls, c);
 }
 
@@ -79,7 +81,7 @@ static void iser_requested(struct rdma_acceptor *base, struct rdma_conn *rdma,
 	struct rdma_private_data mine;
 
 	if (!c || conn_accept(c, rdma) < 0) {
-		private_data_fill(a->mover, &mine);
+		private_data_fill(a->mover->config.allow_remote_invalidate, &mine);
 		rdma_reject(rdma, &mine);
 		iser_conn_free(c);
 		return;
@@ -116,6 +118,17 @@ static void iser_unregister_region(struct dm_mover *base, struct dm_region *r)
 	alloc_free(r);
 }
 
+static enum dm_pinning iser_pinning(struct dm_mover *base)
+{
+	static const enum dm_pinning as[] = {
+		[RDMA_PINS_NOT] = DM_PINS_NOT,
+		[RDMA_PINS] = DM_PINS,
+		[RDMA_PINS_LATER] = DM_PINS_LATER,
+	};
+
+	return as[rdma_pinning(mover_of(base)->provider)];
+}
+
 static void iser_free_mover(struct dm_mover *base)
 {
 	struct iser_mover *m = mover_of(base);
@@ -131,6 +144,7 @@ const struct dm_ops iser_ops = {
 	.connect = iser_connect,
 	.register_region = iser_register_region,
 	.unregister_region = iser_unregister_region,
+	.pinning = iser_pinning,
 	.free_mover = iser_free_mover,
 	.declare_keys = iser_declare_keys,
 	.allocate_connection_resources = iser_allocate_connection_resources,

@@ -173,7 +173,6 @@ static void rdma_event(void *owner, enum rdma_conn_event event, const struct rdm
 		return; /* RDMA_REJECTED: `closed` follows and says why */
 	c->phase = ISER_LOGIN;
 	c->base.checksums_data = c->rdma->checksums_data;
-	c->remote_invalidate = c->mover->config.allow_remote_invalidate;
 	(void)pd; /* tgt sends none, and never invalidates: each Send is judged as it comes */
 	c->base.up->connected(c->base.owner);
 }

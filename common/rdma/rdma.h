@@ -126,6 +126,13 @@ struct rdma_conn_info {
 	uint64_t bytes_sent, bytes_received;
 };
 
+/* What registering a range of memory does to its pages. */
+enum rdma_pinning {
+	RDMA_PINS_NOT,	 /* nothing */
+	RDMA_PINS,	 /* the device keeps those it has seen: none may be given back */
+	RDMA_PINS_LATER, /* there is no device yet that would use them */
+};
+
 struct rdma_ops {
 	const char *name;
 	int (*register_region)(
@@ -147,6 +154,8 @@ struct rdma_ops {
 	int (*expose)(struct rdma_conn *c, struct rdma_region *region, void *data, uint32_t length,
 		unsigned access, uint32_t *ret_stag, uint64_t *ret_address);
 	void (*revoke)(struct rdma_conn *c, uint32_t stag);
+	bool (*takes_invalidate)(struct rdma_provider *p, const struct address *to); /* NULL: yes */
+	enum rdma_pinning (*pinning)(struct rdma_provider *p);			     /* NULL: not */
 	void (*get_info)(const struct rdma_conn *c, struct rdma_conn_info *ret);
 	void (*free_provider)(struct rdma_provider *p);
 };
@@ -172,6 +181,18 @@ static inline void rdma_unregister(struct rdma_provider *p, struct rdma_region *
 {
 	if (r)
 		p->ops->unregister_region(p, r);
+}
+
+static inline enum rdma_pinning rdma_pinning(struct rdma_provider *p)
+{
+	return p->ops->pinning ? p->ops->pinning(p) : RDMA_PINS_NOT;
+}
+
+/* Whether a peer at `to` can take tags of rdma_expose() away by Send with Invalidate: what a
+ * connection's private data has to say before there is a connection. */
+static inline bool rdma_takes_invalidate(struct rdma_provider *p, const struct address *to)
+{
+	return !p->ops->takes_invalidate || p->ops->takes_invalidate(p, to);
 }
 
 /* Begins a connection; `event` or `closed` follows (-ETIMEDOUT after timeout_ns). Receives may be

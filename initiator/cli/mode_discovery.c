@@ -11,7 +11,7 @@ static const char usage[] =
 
 struct discovery {
 	struct tool_options tool;
-	const char *type, *portal, *interface, *transport;
+	const char *type, *portal, *interface, *transport, *provider;
 	const char *username, *password, *username_in, *password_in;
 	bool login;
 	unsigned long level;
@@ -67,6 +67,7 @@ static int login_to(const struct discovery *d, struct json_object *reply)
 		tool_put(&c, "target", field_text(t, "target"));
 		tool_put(&c, "portal", field_text(t, "portal"));
 		tool_put(&c, "transport", d->transport);
+		tool_put(&c, "provider", d->provider);
 		rc = run_logins(&d->tool, &c);
 		status = status == EXIT_OK ? rc : status;
 	}
@@ -81,6 +82,7 @@ static int discover(const struct discovery *d)
 
 	tool_put(&c, "portal", d->portal);
 	tool_put(&c, "transport", d->transport);
+	tool_put(&c, "provider", d->provider);
 	status = put_auth(d, &c);
 	if (status != EXIT_OK) {
 		json_object_put(c.request);
@@ -152,6 +154,10 @@ int mode_discovery(int argc, char **argv)
 		{"portal", 'p', OPTION_STRING, &d.portal, "HOST[:PORT]", "whom to ask", 0, 0, NULL},
 		{"interface", 'I', OPTION_STRING, &d.interface, "iser|tcp",
 			"transport, also of the records that are made; default iser", 0, 0, NULL},
+		{"provider", 0, OPTION_STRING, &d.provider, "auto|verbs|softiwarp",
+			"what carries iSER, from now on; auto: verbs where an RDMA device routes "
+			"there",
+			0, 0, NULL},
 		{"login", 'l', OPTION_FLAG, &d.login, NULL, "log in to what was found", 0, 0, NULL},
 		{"print", 'P', OPTION_UINT, &d.level, "0|1", "1: as a tree", 0, 1, NULL},
 		{"username", 0, OPTION_STRING, &d.username, "NAME", "CHAP: our name", 0, 0, NULL},

@@ -50,7 +50,7 @@ static const struct {
 
 struct lun {
 	struct tool_options tool;
-	const char *target, *portal, *interface, *transport, *file;
+	const char *target, *portal, *interface, *transport, *provider, *file;
 	int op, rw;
 	unsigned long lun, depth, runtime, mix, busy_poll;
 	uint64_t offset, length, block_size;
@@ -65,6 +65,7 @@ static struct tool_call request(const struct lun *l)
 	tool_put(&c, "target", l->target);
 	tool_put(&c, "portal", l->portal);
 	tool_put(&c, "transport", l->transport);
+	tool_put(&c, "provider", l->provider);
 	tool_put_flag(&c, "force", l->force);
 	if (l->op != OP_LIST)
 		tool_put_number(&c, "lun", l->lun);
@@ -170,6 +171,10 @@ int mode_lun(int argc, char **argv)
 			0, NULL},
 		{"interface", 'I', OPTION_STRING, &l.interface, "iser|tcp", "transport", 0, 0,
 			NULL},
+		{"provider", 0, OPTION_STRING, &l.provider, "auto|verbs|softiwarp",
+			"what carries iSER, from now on; auto: verbs where an RDMA device routes "
+			"there",
+			0, 0, NULL},
 		{"lun", 'l', OPTION_UINT, &l.lun, "LUN", "number of the LUN", 0, 16383, NULL},
 		{"op", 'o', OPTION_CHOICE, &l.op, "OPERATION", "what to do, see above", 0, 0,
 			op_words},

@@ -32,7 +32,7 @@ enum node_all {
 
 struct node {
 	struct tool_options tool;
-	const char *target, *portal, *interface, *transport, *name, *value;
+	const char *target, *portal, *interface, *transport, *provider, *name, *value;
 	bool login, logout, rescan, show_secrets, force;
 	int op, login_all, logout_all;
 	unsigned long level;
@@ -45,6 +45,7 @@ static struct tool_call request(const struct node *n, const char *verb)
 	tool_put(&c, "target", n->target);
 	tool_put(&c, "portal", n->portal);
 	tool_put(&c, "transport", n->transport);
+	tool_put(&c, "provider", n->provider);
 	return c;
 }
 
@@ -262,6 +263,10 @@ int mode_node(int argc, char **argv)
 			"where the target is", 0, 0, NULL},
 		{"interface", 'I', OPTION_STRING, &n.interface, "iser|tcp", "transport", 0, 0,
 			NULL},
+		{"provider", 0, OPTION_STRING, &n.provider, "auto|verbs|softiwarp",
+			"what carries iSER, from now on; auto: verbs where an RDMA device routes "
+			"there",
+			0, 0, NULL},
 		{"login", 'l', OPTION_FLAG, &n.login, NULL, "log in", 0, 0, NULL},
 		{"logout", 'u', OPTION_FLAG, &n.logout, NULL, "log out", 0, 0, NULL},
 		{"loginall", 'L', OPTION_CHOICE, &n.login_all, "all|automatic|manual",

@@ -40,6 +40,7 @@ struct daemon_config {
 	bool no_devices;	 /* sessions without block devices */
 	unsigned long busy_poll; /* microseconds; 0: none */
 	int crc;		 /* enum softiwarp_crc */
+	int no_windows;		 /* verbs: keys of whole regions are told */
 	bool version, help;
 };
 
@@ -131,13 +132,17 @@ struct request_filter {
 	struct record_filter record; /* points into the request, or to host */
 	char host[RECORDS_ADDRESS_SIZE];
 	const char *transport; /* "iser", "tcp" or NULL */
+	const char *provider;  /* "auto", "verbs", "softiwarp" or NULL; not a matter of which */
 	unsigned session;      /* 0: any */
 };
 
-/* From "target", "portal" ("host[:port][,tpgt]"), "transport" and "session". False after it has
- * answered with what is wrong. */
+/* From "target", "portal" ("host[:port][,tpgt]"), "transport", "provider" and "session". False
+ * after it has answered with what is wrong. */
 bool request_filter(
 	struct control_request *r, struct json_object *json, struct request_filter *ret);
+
+/* What a request says of the provider goes into a record's field. */
+void request_provider(const struct request_filter *f, uint32_t *provider);
 
 /* ---- failure.c: what became of a login or a discovery, for a person ---- */
 

@@ -66,6 +66,7 @@ static int keep_record(struct discover *x, const struct discovery_entry *e, char
 	}
 	r.tpgt = e->tpgt;
 	keep_transport(&r, x->record.transport);
+	r.provider = x->record.provider;
 	memcpy(r.discovery_address, x->record.address, sizeof(r.discovery_address));
 	r.discovery_port = x->record.port;
 	snprintf(r.discovery_type, sizeof(r.discovery_type), "send_targets");
@@ -134,8 +135,8 @@ static int ask(struct discover *x, const struct address *portal)
 	const struct discovery_record *r = &x->record;
 	struct discovery_config config = {
 		.loop = x->daemon->loop,
-		.mover = daemon_movers_find(
-			x->daemon->movers, node_transport_name((enum node_transport)r->transport)),
+		.mover = daemon_movers_find(x->daemon->movers, (enum node_transport)r->transport,
+			(enum node_provider)r->provider, portal),
 		.portal = *portal,
 		.initiator_name = records_initiator_name(x->daemon->records),
 		.login_timeout_ns = r->login_timeout * LOOP_NS_PER_S,
@@ -143,6 +144,8 @@ static int ask(struct discover *x, const struct address *portal)
 	int err = ini_auth_from_settings(r->authmethod, r->username, r->password, r->username_in,
 		r->password_in, r->chap_algs, &config.auth);
 
+	if (err == 0 && !config.mover)
+		err = -EOPNOTSUPP;
 	return err < 0 ? err : discovery_start(&config, found, x, &x->discovery);
 }
 
@@ -200,6 +203,7 @@ static int prepare(struct discover *x, const struct request_filter *f, struct js
 		discovery_record_default(r, transport);
 	if (f->transport)
 		r->transport = transport;
+	request_provider(f, &r->provider);
 	memcpy(r->address, f->host, sizeof(r->address));
 	r->port = f->record.port;
 	snprintf(x->portal, sizeof(x->portal), strchr(f->host, ':') ? "[%s]:%u" : "%s:%u", f->host,

@@ -193,8 +193,10 @@ static int session_start(struct job *j)
 	if (rc < 0)
 		return rc;
 	c.loop = j->loop;
-	c.mover = daemon_movers_find(
-		j->movers, node_transport_name((enum node_transport)j->record.transport));
+	c.mover = daemon_movers_find(j->movers, (enum node_transport)j->record.transport,
+		(enum node_provider)j->record.provider, &j->address);
+	if (!c.mover)
+		return -EOPNOTSUPP;
 	c.portal = j->address;
 	if (!c.initiator_name)
 		c.initiator_name = j->initiator_name;

@@ -15,6 +15,7 @@ struct operation {
 	size_t pending;		  /* sessions that are not, and 1 while it is being begun */
 	bool automatic, wait;	  /* login */
 	const char *transport;	  /* login: that the record is to have from now on */
+	const char *provider;	  /* likewise */
 };
 
 static struct operation *operation_new(struct daemon *d, struct control_request *r, const char *key)
@@ -153,6 +154,22 @@ static void entry_unreadable(struct operation *op, const char *why)
 	entry_end(op, entry, NULL, EXIT_USAGE, why);
 }
 
+/* The record remembers the provider that was asked for. */
+static void login_by(struct operation *op, const struct node_record *r)
+{
+	const struct request_filter wanted = {.provider = op->provider};
+	struct node_record changed = *r;
+	char why[RECORDS_WHY_SIZE];
+
+	request_provider(&wanted, &changed.provider);
+	if (changed.provider != r->provider &&
+		records_write(op->daemon->records, &changed, why) < 0)
+		entry_unreadable(op, why);
+	else
+		part_begin(op, &changed, session_find(op->daemon, r), begin_login);
+	explicit_bzero(&changed, sizeof(changed));
+}
+
 static int login_each(void *arg, const struct node_record *r, const char *why)
 {
 	struct operation *op = arg;
@@ -160,7 +177,7 @@ static int login_each(void *arg, const struct node_record *r, const char *why)
 	if (!r)
 		entry_unreadable(op, why);
 	else if (!op->automatic || r->startup != NODE_STARTUP_MANUAL)
-		part_begin(op, r, session_find(op->daemon, r), begin_login);
+		login_by(op, r);
 	return 0;
 }
 
@@ -211,6 +228,7 @@ void login_handle(struct daemon *d, struct control_request *r, struct json_objec
 	if (!op)
 		return;
 	op->wait = request_flag(json, "wait", true);
+	op->provider = f.provider;
 	login_or_move(op, &f);
 	operation_release(op);
 }

@@ -103,6 +103,7 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	if (f.transport)
 		node_transport_parse(f.transport, &transport);
 	node_record_default(&record, transport);
+	request_provider(&f, &record.provider);
 	snprintf(record.target_name, sizeof(record.target_name), "%s", f.record.target_name);
 	memcpy(record.address, f.host, sizeof(record.address));
 	record.port = f.record.port;

@@ -8,6 +8,7 @@
 
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const crc_words[] = {"auto", "off", "on", NULL}; /* enum softiwarp_crc */
+static const char *const window_words[] = {"auto", "off", NULL};
 
 #define SECOND_US 1000000ul
 
@@ -31,6 +32,10 @@ static const char *const crc_words[] = {"auto", "off", "on", NULL}; /* enum soft
 				"checksums of software iWARP: auto (not within one host), on or "  \
 				"off",                                                             \
 				0, 0, crc_words},                                                  \
+			{"windows", 0, OPTION_CHOICE, &(c)->no_windows, "WHEN",                    \
+				"memory windows of RDMA devices: auto (where there are any) or "   \
+				"off",                                                             \
+				0, 0, window_words},                                               \
 			{"version", 'V', OPTION_FLAG, &(c)->version, NULL,                         \
 				"version and what is built in", 0, 0, NULL},                       \
 			{"help", 'h', OPTION_FLAG, &(c)->help, NULL, "this help", 0, 0, NULL},     \
@@ -81,7 +86,12 @@ void daemon_options_help(FILE *out)
 void daemon_version(FILE *out)
 {
 	fputs("iserd (Iseran) " ISERAN_VERSION "\n"
-	      "movers: tcp, iser over softiwarp\n"
+#ifdef HAVE_VERBS
+	      "movers: tcp, iser over softiwarp and verbs\n"
+#else
+	      "movers: tcp, iser over softiwarp (verbs not built in: libibverbs or librdmacm was "
+	      "missing)\n"
+#endif
 #ifdef HAVE_FUSE
 	      "block devices: fuse with a loop device\n"
 #else

@@ -74,6 +74,22 @@ static bool filter_transport(struct json_object *json, struct request_filter *re
 	return true;
 }
 
+static bool filter_provider(struct json_object *json, struct request_filter *ret)
+{
+	enum node_provider provider;
+
+	ret->provider = request_text(json, "provider");
+	return !ret->provider || node_provider_parse(ret->provider, &provider) == 0;
+}
+
+void request_provider(const struct request_filter *f, uint32_t *provider)
+{
+	enum node_provider p;
+
+	if (f->provider && node_provider_parse(f->provider, &p) == 0)
+		*provider = p;
+}
+
 bool request_filter(struct control_request *r, struct json_object *json, struct request_filter *ret)
 {
 	char why[RECORDS_WHY_SIZE];
@@ -92,6 +108,10 @@ bool request_filter(struct control_request *r, struct json_object *json, struct 
 	} else if (!filter_transport(json, ret)) {
 		control_fail(r, EXIT_USAGE, "transport %.40s: iser and tcp are the transports",
 			ret->transport);
+	} else if (!filter_provider(json, ret)) {
+		control_fail(r, EXIT_USAGE,
+			"provider %.40s: auto, verbs and softiwarp are the providers",
+			ret->provider);
 	} else if (request_number(json, "session", UINT32_MAX, 0, &session) < 0) {
 		control_fail(r, EXIT_USAGE, "session: a number as the session list shows it");
 	} else {

@@ -317,7 +317,6 @@ static void forget_secrets(struct node_record *r)
 static int make_ini(struct daemon_session *s, const struct address *portal)
 {
 	const struct node_record *r = &s->record;
-	const char *transport = node_transport_name((enum node_transport)r->transport);
 	char where[RECORDS_ADDRESS_SIZE + 16];
 	struct ini_session_config config;
 	int err = ini_session_config_from_record(r, &config);
@@ -325,7 +324,10 @@ static int make_ini(struct daemon_session *s, const struct address *portal)
 	if (err < 0)
 		return err;
 	config.loop = s->daemon->loop;
-	config.mover = daemon_movers_find(s->daemon->movers, transport);
+	config.mover = daemon_movers_find(s->daemon->movers, (enum node_transport)r->transport,
+		(enum node_provider)r->provider, portal);
+	if (!config.mover)
+		return -EOPNOTSUPP;
 	config.portal = *portal;
 	if (!config.initiator_name)
 		config.initiator_name = records_initiator_name(s->daemon->records);

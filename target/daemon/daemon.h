@@ -22,6 +22,7 @@
 struct daemon;
 struct rdma_provider;
 struct rdma_acceptor;
+struct rdma_portal;
 
 struct daemon_options {
 	const char *config, *control, *port_file;
@@ -39,9 +40,9 @@ struct daemon_worker {
 	pthread_t thread;
 	bool started;
 	struct dm_mover *tcp;
-	struct rdma_provider *softiwarp;
-	struct rdma_acceptor *iser;
-	struct tgt_acceptor tcp_acceptor, iser_acceptor;
+	struct rdma_provider *softiwarp, *verbs; /* verbs: NULL where there are none */
+	struct rdma_acceptor *iser, *iser_verbs;
+	struct tgt_acceptor tcp_acceptor, iser_acceptor, verbs_acceptor;
 };
 
 enum stop_stage {
@@ -62,6 +63,8 @@ struct daemon {
 	struct portal_spread spread;
 	struct portal **portals;
 	size_t portal_count;
+	struct rdma_portal *rdma_portals;
+	size_t rdma_portal_count;
 	bool ports_written; /* options.port_file is ours to remove */
 	struct control_server *control;
 	const char *control_path;
@@ -103,6 +106,12 @@ extern const struct portal_protocol daemon_protocols[DAEMON_PROTOCOLS];
 
 /* The movers of one worker, freed with it. 0 or -ENOMEM. */
 int movers_new(struct daemon_worker *w, const struct config *c);
+
+/* ---- rdma.c ---- */
+
+/* Listens for RDMA on the address of every portal. 0 or -ENOMEM. */
+int rdma_portals_new(struct daemon *d);
+void rdma_portals_free(struct daemon *d);
 
 /* ---- start.c ---- */
 

@@ -7,6 +7,7 @@
 #include "common/datamover/tcp.h"
 #include "common/iscsi/keys.h"
 #include "common/rdma/softiwarp.h"
+#include "common/rdma/verbs.h"
 #include "target/daemon/daemon.h"
 
 static enum listener_verdict match_tcp(const uint8_t *bytes, size_t length)
@@ -62,7 +63,7 @@ static int tcp_new(struct daemon_worker *w, const struct config *c)
 	return err;
 }
 
-static struct rdma_provider *provider_new(struct daemon_worker *w, const struct config *c)
+static struct rdma_provider *softiwarp_provider(struct daemon_worker *w, const struct config *c)
 {
 	const struct softiwarp_config config = {
 		.crc = (enum softiwarp_crc)c->crc,
@@ -74,7 +75,21 @@ static struct rdma_provider *provider_new(struct daemon_worker *w, const struct 
 	return softiwarp_new(w->worker->loop, &config);
 }
 
-static int iser_new(struct daemon_worker *w, const struct config *c)
+static struct rdma_provider *verbs_provider(struct daemon_worker *w, const struct config *c)
+{
+	const struct verbs_config config = {
+		.retry_count = (uint8_t)c->rdma_retry_count,
+		.ack_timeout_us = c->rdma_ack_timeout_ns / 1000,
+		.rnr_timer_us = (uint32_t)(c->rdma_rnr_timer_ns / 1000),
+		.setup_timeout_ns = c->login_timeout_ns,
+	};
+
+	return verbs_new(w->worker->loop, &config);
+}
+
+/* The iSER mover on `provider`, and what that provider gives its connections to. */
+static int iser_new(struct daemon_worker *w, const struct config *c, struct rdma_provider *provider,
+	struct tgt_acceptor *upper, struct rdma_acceptor **ret)
 {
 	const struct iser_mover_config config = {
 		.target_recv_data_segment_length = (uint32_t)c->iser_receive,
@@ -84,16 +99,14 @@ static int iser_new(struct daemon_worker *w, const struct config *c)
 	struct worker_mover *m;
 	int err;
 
-	w->softiwarp = provider_new(w, c);
-	if (!w->softiwarp)
+	if (!provider)
 		return -ENOMEM;
-	err = worker_add_mover(
-		w->worker, iser_mover_new(w->worker->loop, w->softiwarp, &config), &m);
+	err = worker_add_mover(w->worker, iser_mover_new(w->worker->loop, provider, &config), &m);
 	if (err < 0)
 		return err;
-	tgt_acceptor_init(&w->iser_acceptor, m);
-	w->iser = iser_mover_acceptor(m->mover, &w->iser_acceptor.base);
-	return w->iser ? 0 : -ENOMEM;
+	tgt_acceptor_init(upper, m);
+	*ret = iser_mover_acceptor(m->mover, &upper->base);
+	return *ret ? 0 : -ENOMEM;
 }
 
 static void provider_free(struct worker *w)
@@ -101,6 +114,7 @@ static void provider_free(struct worker *w)
 	struct daemon_worker *d = w->platform;
 
 	rdma_provider_free(d->softiwarp);
+	rdma_provider_free(d->verbs);
 }
 
 int movers_new(struct daemon_worker *w, const struct config *c)
@@ -110,5 +124,12 @@ int movers_new(struct daemon_worker *w, const struct config *c)
 	w->worker->platform = w;
 	w->worker->platform_free = provider_free;
 	err = tcp_new(w, c);
-	return err < 0 ? err : iser_new(w, c);
+	if (err < 0)
+		return err;
+	w->softiwarp = softiwarp_provider(w, c);
+	err = iser_new(w, c, w->softiwarp, &w->iser_acceptor, &w->iser);
+	if (err < 0 || !verbs_built_in() || !c->rdma)
+		return err;
+	w->verbs = verbs_provider(w, c);
+	return iser_new(w, c, w->verbs, &w->verbs_acceptor, &w->iser_verbs);
 }

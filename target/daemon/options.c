@@ -88,7 +88,12 @@ void daemon_options_help(FILE *out)
 void daemon_version(FILE *out)
 {
 	fputs("isertd (Iseran) " ISERAN_VERSION "\n"
-	      "movers: tcp, iser over softiwarp\n"
+#ifdef HAVE_VERBS
+	      "movers: tcp, iser over softiwarp and verbs\n"
+#else
+	      "movers: tcp, iser over softiwarp (verbs not built in: libibverbs or librdmacm was "
+	      "missing)\n"
+#endif
 	      "backends: file (io_uring, threads), memory, null; delay, fault\n"
 #ifdef HAVE_SYSTEMD
 	      "systemd: readiness, socket activation\n",

@@ -12,7 +12,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
-#include "common/rdma/softiwarp.h"
 #include "target/cli/control_path.h"
 #include "target/daemon/daemon.h"
 
@@ -180,6 +179,8 @@ static int start_portals(struct daemon *d)
 	for (size_t i = 0; i < d->portal_count; i++)
 		address_print(portal_address(d->portals[i]), d->targets->portals[i]);
 	d->targets->portal_count = d->portal_count;
+	if (status == EXIT_OK && rdma_portals_new(d) < 0)
+		return fail("cannot make", "portals", -ENOMEM);
 	return status;
 }
 
@@ -344,6 +345,7 @@ void daemon_free(struct daemon *d)
 	end_threads(d);
 	for (size_t i = 0; i < d->portal_count; i++)
 		portal_free(d->portals[i]);
+	rdma_portals_free(d);
 	control_server_free(d->control);
 	free_workers(d);
 	target_set_free(d->targets);

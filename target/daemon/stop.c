@@ -122,6 +122,7 @@ static void stop_listening(struct daemon *d)
 	for (size_t i = 0; i < d->portal_count; i++)
 		portal_free(d->portals[i]);
 	d->portal_count = 0;
+	rdma_portals_free(d);
 }
 
 static void begin(struct daemon *d)

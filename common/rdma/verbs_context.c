@@ -1,0 +1,103 @@
+/* The RDMA devices that this process has opened. librdmacm opens one for the first id that is bound
+ * to it, and keeps it open for as long as the process lives. The kernel, though, does not finish
+ * the removal of a device (`rdma link delete`, a driver's unload) before the last process has
+ * closed it, and not every device says that it is leaving. So: what has been opened is remembered
+ * here, looked for in sysfs once a second by whoever has a timer, and once it has gone and no loop
+ * uses it any more, its descriptors are given back behind librdmacm's back.
+ *
+ * Shared by all loops, under a mutex; nothing of the data path comes here. */
+#include "common/rdma/verbs_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+
+#define CONTEXTS_MAX 64
+
+static struct {
+	pthread_mutex_t lock;
+	struct {
+		struct ibv_context *context; /* NULL: free */
+		unsigned users;
+	} rows[CONTEXTS_MAX];
+} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t row_find(const struct ibv_context *context)
+{
+	size_t i = 0;
+
+	while (i < CONTEXTS_MAX && contexts.rows[i].context != context)
+		i++;
+	return i;
+}
+
+void verbs_context_hold(struct ibv_context *context)
+{
+	size_t i;
+
+	pthread_mutex_lock(&contexts.lock);
+	i = row_find(context);
+	if (i == CONTEXTS_MAX)
+		i = row_find(NULL);
+	if (i < CONTEXTS_MAX) { /* else it is not looked after: its removal waits for our end */
+		contexts.rows[i].context = context;
+		contexts.rows[i].users++;
+	}
+	pthread_mutex_unlock(&contexts.lock);
+}
+
+void verbs_context_put(struct ibv_context *context)
+{
+	size_t i;
+
+	pthread_mutex_lock(&contexts.lock);
+	i = row_find(context);
+	if (i < CONTEXTS_MAX)
+		contexts.rows[i].users--;
+	pthread_mutex_unlock(&contexts.lock);
+}
+
+bool verbs_context_is_gone(const struct ibv_context *context)
+{
+	return access(context->device->ibdev_path, F_OK) < 0 && errno == ENOENT;
+}
+
+/* librdmacm still holds the context, and will close these numbers one day: until then they name
+ * nothing. */
+static void descriptors_give_back(const struct ibv_context *context)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nothing < 0)
+		return;
+	dup3(nothing, context->async_fd, O_CLOEXEC);
+	dup3(nothing, context->cmd_fd, O_CLOEXEC);
+	close(nothing);
+}
+
+void verbs_contexts_sweep(void)
+{
+	struct ibv_context **known;
+	bool any = false;
+
+	pthread_mutex_lock(&contexts.lock);
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		struct ibv_context *context = contexts.rows[i].context;
+
+		if (!context || contexts.rows[i].users || !verbs_context_is_gone(context))
+			continue;
+		log_info("verbs", "%s is released", ibv_get_device_name(context->device));
+		descriptors_give_back(context);
+		contexts.rows[i].context = NULL;
+		any = true;
+	}
+	pthread_mutex_unlock(&contexts.lock);
+	if (!any)
+		return;
+	/* Makes librdmacm compare its list with the kernel's, and forget what is gone. */
+	known = rdma_get_devices(NULL);
+	if (known)
+		rdma_free_devices(known);
+}

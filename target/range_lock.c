@@ -45,18 +45,28 @@ static void deliver(struct loop_message *m)
 	h->woken(h);
 }
 
+static void wake(struct range_hold *h)
+{
+	list_remove(&h->link);
+	h->state = RANGE_WOKEN;
+	h->message.deliver = deliver;
+	loop_post(h->loop, &h->message);
+}
+
 /* Everybody tries again: waits are rare, and a waiter's turn need not be kept. */
 static void wake_all(struct range_lock *l)
 {
-	struct list *node;
+	while (!list_empty(&l->waiting))
+		wake(list_first(&l->waiting, struct range_hold, link));
+}
 
-	while ((node = list_pop(&l->waiting))) {
-		struct range_hold *h = list_entry(node, struct range_hold, link);
+/* A shared hold less is news to those alone who wait for shared holds to go. To wake the others
+ * would be no end: each of their attempts, given up, is a shared hold less. */
+static void wake_claimants(struct range_lock *l)
+{
+	struct range_hold *h, *next;
 
-		h->state = RANGE_WOKEN;
-		h->message.deliver = deliver;
-		loop_post(h->loop, &h->message);
-	}
+	list_for_each_safe(h, next, &l->waiting, link) if (h->claimed) wake(h);
 }
 
 static bool wait_for_wake(struct range_lock *l, struct range_hold *h)
@@ -78,7 +88,7 @@ static void drop_shared(struct range_lock *l, uint64_t mask)
 	if (!last)
 		return;
 	pthread_mutex_lock(&l->mutex);
-	wake_all(l);
+	wake_claimants(l);
 	pthread_mutex_unlock(&l->mutex);
 }
 

@@ -98,6 +98,25 @@ static void shared_waits_for_exclusive(void **state)
 	tear_down(f);
 }
 
+/* While a COMPARE AND WRITE waits for its data, which its initiator may never send. */
+static void waiters_do_not_wake_each_other(void **state)
+{
+	struct fixture *f = set_up();
+	struct holder c = holder(f->loop);
+
+	(void)state;
+	assert_true(range_lock_take(&f->lock, &f->a.hold, 0, 512, true));
+	assert_false(range_lock_take(&f->lock, &f->b.hold, 0, 512, false));
+	assert_false(range_lock_take(&f->lock, &c.hold, 0, 512, false));
+	assert_false(loop_turn(f->loop, 0));
+	assert_int_equal(f->b.woken, 0);
+	range_lock_release(&f->a.hold);
+	loop_turn(f->loop, 0);
+	assert_int_equal(f->b.woken, 1);
+	assert_int_equal(c.woken, 1);
+	tear_down(f);
+}
+
 static void other_ranges_are_free(void **state)
 {
 	struct fixture *f = set_up();
@@ -238,6 +257,7 @@ int main(void)
 		cmocka_unit_test(shared_holders_do_not_wait),
 		cmocka_unit_test(exclusive_waits_for_shared),
 		cmocka_unit_test(shared_waits_for_exclusive),
+		cmocka_unit_test(waiters_do_not_wake_each_other),
 		cmocka_unit_test(other_ranges_are_free),
 		cmocka_unit_test(range_longer_than_all_stripes),
 		cmocka_unit_test(cancelled_wait_is_not_woken),

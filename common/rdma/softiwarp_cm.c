@@ -214,13 +214,36 @@ int softiwarp_connect(struct rdma_provider *base, const struct address *to, uint
 
 /* ---- passive: RFC 6581 section 4.4 ---- */
 
+/* Connections that have not asked yet. Where there are as many as that, the oldest goes: it had the
+ * most time to ask. Those that have asked are the acceptor's to count. */
+#define REQUESTS_MAX 128
+
+static void requests_limit(struct softiwarp *p)
+{
+	struct softiwarp_conn *c, *oldest = NULL;
+	unsigned count = 0;
+
+	list_for_each(c, &p->conns, link)
+	{
+		if (c->state != SOFTIWARP_AWAIT_REQUEST)
+			continue;
+		if (!oldest)
+			oldest = c;
+		count++;
+	}
+	if (count >= REQUESTS_MAX)
+		softiwarp_conn_over(oldest, -ENOBUFS, "others came before it asked");
+}
+
 int softiwarp_adopt(struct rdma_provider *base, int fd, struct rdma_acceptor *acceptor)
 {
 	struct softiwarp *p = container_of(base, struct softiwarp, base);
 	struct softiwarp_conn *c;
-	int r = softiwarp_conn_new(
-		p, fd, SOFTIWARP_AWAIT_REQUEST, LOOP_READABLE, p->config.mpa_timeout_ns, &c);
+	int r;
 
+	requests_limit(p);
+	r = softiwarp_conn_new(
+		p, fd, SOFTIWARP_AWAIT_REQUEST, LOOP_READABLE, p->config.mpa_timeout_ns, &c);
 	if (r)
 		return r;
 	c->acceptor = acceptor;

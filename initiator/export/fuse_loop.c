@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +68,15 @@ static int job_start(struct fuse_export *e, void (*work)(struct loop_device_job 
 	return 0;
 }
 
+/* Before 6.17 the loop driver takes the file's size from the cached inode, where FUSE has none
+ * until somebody asks (and an old one after a resize): so ask, past the cache. */
+static void size_refresh(int file)
+{
+	struct statx attributes;
+
+	statx(file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &attributes);
+}
+
 /* Binds the next free loop device to `file`. -EBUSY: somebody was faster. */
 static int attach_free(struct loop_device_job *j, int control, int file)
 {
@@ -109,6 +119,7 @@ static void attach_work(struct loop_device_job *j)
 		job_failed(j, errno, "cannot open", j->export->file);
 		return;
 	}
+	size_refresh(file);
 	control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
 	if (control < 0) {
 		job_failed(j, errno == ENOENT ? ENODEV : errno, "cannot open", "/dev/loop-control");
@@ -187,8 +198,13 @@ static void detach_work(struct loop_device_job *j)
 
 static void resize_work(struct loop_device_job *j)
 {
+	int file = open(j->export->file, O_RDONLY | O_CLOEXEC);
 	int device = open(j->export->device, O_RDONLY | O_CLOEXEC);
 
+	if (file >= 0) {
+		size_refresh(file);
+		close(file);
+	}
 	if (device < 0 || ioctl(device, LOOP_SET_CAPACITY) < 0)
 		job_failed(j, errno, "cannot take over the new size at", j->export->device);
 	if (device >= 0)

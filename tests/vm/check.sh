@@ -1,7 +1,7 @@
 #!/bin/bash
 # The matrix of peers, in the guest: boots it, runs the cells of a list, judges its kernel's log. Prints TAP.
-#   tests/vm/check.sh BUILD LOGS [CELLS...]   BUILD: folder with the programs; CELLS: names of files of tests/vm/cells
-# All lists run by default, two guests at a time where there are two CPUs. A failed run's logs stay in LOGS.
+#   tests/vm/check.sh BUILD LOGS [CELLS...]   BUILD: folder with the programs; CELLS: names of files of tests/vm/cells, or
+# paths of other lists. All lists of tests/vm/cells run by default, two guests at a time where there are two CPUs. A failed run's logs stay in LOGS.
 # Ends with 77, and the reason, where the guest cannot be had. Called by `make check-vm`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,21 +15,22 @@ command -v qemu-system-x86_64 >/dev/null || { echo "qemu-system-x86_64 is not in
 "$here/image.sh" >"$logs/image" || exit $?
 
 scratch=$(mktemp -d /tmp/iseran-check-vm.XXXXXX)
-trap 'rm -rf "$scratch"; jobs -p | xargs -r kill 2>/dev/null' EXIT
+trap 'rm -rf "$scratch"; cat "$logs"/*/pid 2>/dev/null | xargs -r kill 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
 
 # A folder with everything that the guest needs: our programs, the stories, the list of cells.
-job_make() { # cells
+job_make() { # file with cells
+	set -- "$(basename "$1")" "$1"
 	mkdir -p "$scratch/$1/bin"
 	cp "$here"/job/* "$scratch/$1/"
-	cp "$here/cells/$1" "$scratch/$1/cells"
+	cp "$2" "$scratch/$1/cells"
 	for p in isertd isertadm iserd iseradm; do
-		[ -x "$build/$p" ] && strip -o "$scratch/$1/bin/$p" "$build/$p"
+		strip -o "$scratch/$1/bin/$p" "$build/$p" || exit 2
 	done
 }
 
 # An oops or a warning of the guest's kernel fails the run, unless peer_bugs has a pattern for it, and why.
-trouble='BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|rcu.*stall|UBSAN|refcount_t:'
+trouble='(isert|iser)(d|adm)\[[0-9]+\]: segfault|BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|rcu.*stall|UBSAN|refcount_t:'
 kernel_log_judge() { # cells
 	local line number known seen=0
 	while IFS=: read -r number line; do
@@ -41,7 +42,7 @@ kernel_log_judge() { # cells
 			seen=1
 			echo "# $line"
 		fi
-	done < <(tr -d '\r' <"$logs/$1/dmesg" 2>/dev/null | grep -nE "$trouble")
+	done < <(tr -d '\r' <"$logs/$1/dmesg" 2>/dev/null | grep -nE "$trouble" | grep -vE 'traps: (qemu|iscsi)')
 	return $seen
 }
 guest_run() { # cells
@@ -81,12 +82,14 @@ show() { # cells: its lines, counted anew
 limit=$(nproc)
 [ "$limit" -gt 2 ] && limit=2
 for cells in "$@"; do
-	[ -f "$here/cells/$cells" ] || { echo "there is no list $here/cells/$cells" >&2 && exit 2; }
-	job_make "$cells"
+	file=$cells
+	[ "${file#*/}" = "$file" ] && file=$here/cells/$cells
+	[ -f "$file" ] || { echo "there is no list $file" >&2 && exit 2; }
+	job_make "$file"
 	while [ "$(jobs -rp | wc -l)" -ge "$limit" ]; do wait -n; done
-	guest_run "$cells" &
+	guest_run "$(basename "$cells")" &
 done
 wait
-for cells in "$@"; do show "$cells"; done
+for cells in "$@"; do show "$(basename "$cells")"; done
 echo "1..$count"
 [ $failed -eq 0 ]

@@ -57,11 +57,15 @@ TMPDIR=$scratch timeout -k 5 "$limit" $qemu -accel "$accel" -cpu "$cpu" -smp 2 -
 	-serial "file:$results/console.log" -serial "file:$results/serial" -display none -monitor none -nic none -no-reboot \
 	>"$results/qemu.log" 2>&1 </dev/null &
 guest=$!
+echo $guest >"$results/pid"
+trap 'kill $guest 2>/dev/null; rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
 # The job's lines as they come; the serial line ends them with CR LF.
 until [ -e "$results/serial" ] || ! kill -0 $guest 2>/dev/null; do sleep 0.1; done
 tail -c +1 -f --pid=$guest "$results/serial" 2>/dev/null | sed -u 's|\r$||'
 wait $guest
 status=$?
+rm -f "$results/pid"
 [ $status -eq 124 ] && echo "# the guest was stopped: it took longer than $limit s"
 if ! tr -d '\r' <"$results/serial" | grep -q '^# end of the job, status 0'; then
 	echo "# the job did not come to its end (QEMU's status $status); last lines of the kernel's console:"

@@ -8,6 +8,7 @@ cell_disk() {
 	KIND=$1
 	target_start "$1" none || return
 	disk_story "$3"
+	abort_story
 	loss_story
 	login_story "$4"
 	target_stop
@@ -26,4 +27,21 @@ cell_qemu() { # TARGET
 	target_start "$1" none || return
 	qemu_story
 	target_stop
+}
+# The pairs that do not have us in them, to tell a peer's own bug from ours.
+cell_reference() { # TARGET LARGEST_KIB
+	REFERENCE=1
+	story "reference: $1 on $DEVICE, kernel"
+	initiator_use kernel
+	KIND=$1
+	target_start "$1" none || return
+	disk_story "$2"
+	target_stop
+	chap_story
+	initiator_stop
+	story "reference: $1 on $DEVICE, libiscsi"
+	target_start "$1" none || return
+	libiscsi_reference
+	target_stop
+	REFERENCE=
 }

@@ -11,7 +11,7 @@ TOOLS="-i iqn.2026-11.org.iseran:tools"
 
 url() { echo "iser://${1:+$1@}$PORTAL/$IQN/$LUN"; }
 
-# TARGET: iscsi-inq, iscsi-readcapacity16, iscsi-perf; CHAP by the URL
+# iscsi-inq, iscsi-readcapacity16, iscsi-perf; COUNT logins
 libiscsi_story() {
 	local i
 	check "iscsi-inq" sh -c "iscsi-inq $TOOLS $(url) | grep -i 'Peripheral Device Type'"
@@ -19,11 +19,18 @@ libiscsi_story() {
 	check "iscsi-perf, 4 KiB, depth 1" perf 8 1
 	check "iscsi-perf, 4 KiB, depth 32" perf 8 32
 	check "iscsi-perf, 256 KiB, depth 8" perf 512 8
-	for ((i = 1; i <= ${1:-10}; i++)); do
+	for ((i = 1; i <= $1; i++)); do
 		# shellcheck disable=SC2086
-		timeout 20 iscsi-inq $TOOLS "$(url)" >/tmp/inq.out 2>&1 || { fail "${1:-10} logins in a row: number $i: $(tail -n 1 /tmp/inq.out)" && return; }
+		timeout 20 iscsi-inq $TOOLS "$(url)" >/tmp/inq.out 2>&1 || { fail "$1 logins in a row: number $i: $(tail -n 1 /tmp/inq.out)" && return; }
 	done
-	pass "${1:-10} logins in a row"
+	pass "$1 logins in a row"
+}
+# Against LIO the tools of Debian's libiscsi fail when one follows another: what they leave behind blocks the portal
+# for 15 s. Each is tried once, with that pause.
+libiscsi_reference() {
+	check "reference: iscsi-inq" sh -c "iscsi-inq $TOOLS $(url) | grep -i 'Peripheral Device Type'"
+	[ "$KIND" = lio ] && sleep 16
+	check "reference: iscsi-perf, 4 KiB, depth 32" perf 8 32
 }
 perf() { # blocks, depth
 	# shellcheck disable=SC2086
@@ -37,21 +44,34 @@ libiscsi_chap_story() {
 	# shellcheck disable=SC2086
 	check_refused "a wrong secret is refused" 'auth|login|fail' iscsi-inq $TOOLS "$(url $CHAP_NAME%wrong-secret-99)"
 	# shellcheck disable=SC2086
-	check "login with CHAP" iscsi-inq $TOOLS "$(url $CHAP_NAME%$CHAP_SECRET)"
+	libiscsi_proves "login with CHAP" iscsi-inq $TOOLS "$(url $CHAP_NAME%$CHAP_SECRET)"
 	target_stop
 	target_start "$KIND" mutual || return
 	# shellcheck disable=SC2086
-	check "login with mutual CHAP" env LIBISCSI_CHAP_TARGET_USERNAME=$BACK_NAME \
+	libiscsi_proves "login with mutual CHAP" env LIBISCSI_CHAP_TARGET_USERNAME=$BACK_NAME \
 		LIBISCSI_CHAP_TARGET_PASSWORD=$BACK_SECRET iscsi-inq $TOOLS "$(url $CHAP_NAME%$CHAP_SECRET)"
 	target_stop
+}
+# Debian's libiscsi queues receives of 128 bytes in front of the second login response, so any that is longer ends its
+# queue pair: no target can let it in by CHAP over iSER (mended in 1.20).
+libiscsi_proves() { # NAME COMMAND...
+	local name=$1
+	shift
+	if timeout 30 "$@" >/tmp/chap.out 2>&1; then
+		pass "$name"
+	elif grep -q 'CQ handle Failed' /tmp/chap.out; then
+		peer_bug "$name" "libiscsi 1.19 has only receives of 128 bytes for the second login response"
+	else
+		fail "$name: $(tail -n 1 /tmp/chap.out)"
+	fi
 }
 
 options() { echo "driver=raw,file.driver=iscsi,file.transport=iser,file.portal=$PORTAL,file.target=$IQN,file.lun=$LUN"; }
 qemu_story() {
 	head -c 24M /dev/urandom >/tmp/image
-	check "qemu-img writes an image" qemu-img convert -n -f raw --target-image-opts /tmp/image "$(options)"
+	check "qemu-img writes an image" qemu-img convert -n -m 1 -W -f raw --target-image-opts /tmp/image "$(options)"
 	check "what it reads back is the same" sh -c \
-		"qemu-img dd -f raw bs=1M count=24 --image-opts if=$(options) -O raw of=/tmp/image.back && cmp /tmp/image /tmp/image.back"
+		"qemu-img dd --image-opts -O raw bs=1M count=24 if=$(options) of=/tmp/image.back && cmp /tmp/image /tmp/image.back"
 	local size commands=() at=$((32 << 20))
 	for size in 512 4k 64k 256k 1M 8M; do
 		commands+=(-c "write -P 0x5a $at $size" -c "read -P 0x5a $at $size")

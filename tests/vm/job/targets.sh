@@ -29,7 +29,7 @@ isertd_config() { # auth
 		  - name: $IQN
 		    luns:
 		      - { lun: 0, backend: file, path: $DISK }
-		      - { lun: 1, backend: memory, size: 16M, delay: { read: 6s } }
+		      - { lun: 1, backend: memory, size: 16M, delay: { read: 3s } }
 	YAML
 	case $1 in
 	chap | mutual)

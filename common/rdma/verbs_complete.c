@@ -126,14 +126,24 @@ static void send_completed(struct verbs_conn *c, uint32_t index, const struct ib
 
 /* ---- the receive queue ---- */
 
+/* The window that the Send took away, if it did. rxe hands user space the kernel's flag of Send
+ * with Invalidate, which is 4 there, and IBV_WC_IP_CSUM_OK here: that has no meaning on a reliable
+ * connection, so it counts when the key is that of a bound window. To invalidate such a window a
+ * second time would bring rxe down. */
+static struct verbs_window *window_taken(const struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	if (!(wc->wc_flags & (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)))
+		return NULL;
+	return verbs_window_find(c, wc->invalidated_rkey);
+}
+
 static void receive_fill(struct verbs_conn *c, struct rdma_receive *r, const struct ibv_wc *wc)
 {
-	struct verbs_window *w;
+	struct verbs_window *w = window_taken(c, wc);
 
 	r->length = wc->byte_len;
-	r->invalidated = wc->wc_flags & IBV_WC_WITH_INV;
+	r->invalidated = w || wc->wc_flags & IBV_WC_WITH_INV;
 	r->invalidated_stag = r->invalidated ? wc->invalidated_rkey : 0;
-	w = r->invalidated ? verbs_window_find(c, r->invalidated_stag) : NULL;
 	if (w)
 		verbs_window_release(w);
 	c->bytes_received += r->length;

@@ -173,12 +173,17 @@ void verbs_conn_settle(struct verbs_conn *c)
 
 /* ---- its end ---- */
 
-/* Nothing of the device's is left after it. */
+/* Nothing of the device's is left after it. The windows go before the queue pair that they are
+ * bound to (rxe waits for them), and after it has stopped. */
 static void device_release(struct verbs_conn *c)
 {
+	struct ibv_qp_attr stopped = {.qp_state = IBV_QPS_ERR};
+
+	if (c->id && c->id->qp)
+		ibv_modify_qp(c->id->qp, &stopped, IBV_QP_STATE);
+	verbs_windows_close(c);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
-	verbs_windows_close(c);
 	if (c->cq)
 		c->cq->used -= c->shape.sends + c->shape.receives;
 	c->cq = NULL;

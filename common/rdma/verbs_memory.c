@@ -196,6 +196,8 @@ struct verbs_window *verbs_window_find(const struct verbs_conn *c, uint32_t rkey
 void verbs_window_release(struct verbs_window *w)
 {
 	w->bound = false;
+	/* The next binding says both keys, the one that was and the one that will be. */
+	w->mw->rkey = w->rkey;
 	w->rkey = ibv_inc_rkey(w->rkey);
 	list_append(&w->conn->windows_free, &w->link);
 }

@@ -21,6 +21,8 @@ static const struct {
 	{EPIPE, EXIT_UNREACHABLE, NULL},
 	{ECONNABORTED, EXIT_UNREACHABLE, NULL},
 	{ENXIO, EXIT_UNREACHABLE, NULL},
+	{ENODEV, EXIT_UNREACHABLE,
+		"no RDMA device routes there; provider auto or softiwarp needs none"},
 	{ETIMEDOUT, EXIT_TIMED_OUT, NULL},
 	{EACCES, EXIT_REFUSED, NULL},
 	{EPERM, EXIT_REFUSED, NULL},

@@ -20,6 +20,7 @@ static void statuses_tell_scripts_what_happened(void **state)
 	(void)state;
 	assert_int_equal(failure_status(-ECONNREFUSED, 0), EXIT_UNREACHABLE);
 	assert_int_equal(failure_status(-EHOSTUNREACH, 0), EXIT_UNREACHABLE);
+	assert_int_equal(failure_status(-ENODEV, 0), EXIT_UNREACHABLE);
 	assert_int_equal(failure_status(-ETIMEDOUT, 0), EXIT_TIMED_OUT);
 	assert_int_equal(failure_status(-EACCES, LOGIN_AUTHENTICATION_FAILURE), EXIT_REFUSED);
 	assert_int_equal(failure_status(-ENOENT, LOGIN_NOT_FOUND), EXIT_NOT_FOUND);
@@ -40,6 +41,14 @@ static void a_peer_that_speaks_something_else_is_doubted(void **state)
 	assert_string_equal(line_of(-EPROTO, 0, "the peer does not speak MPA"),
 		"192.0.2.1:3260: the peer does not speak MPA; is that an iSCSI or iSER portal?");
 	assert_non_null(strstr(line_of(-ETIMEDOUT, 0, "no answer within 15 s"), "portal"));
+}
+
+static void a_host_without_an_rdma_device_is_told_what_needs_none(void **state)
+{
+	(void)state;
+	assert_string_equal(line_of(-ENODEV, 0, "No such device"),
+		"192.0.2.1:3260: no RDMA device routes there; provider auto or softiwarp needs "
+		"none");
 }
 
 static void what_the_target_refused_is_not_doubted(void **state)
@@ -67,6 +76,7 @@ int main(void)
 		cmocka_unit_test(statuses_tell_scripts_what_happened),
 		cmocka_unit_test(a_refused_connection_says_what_to_look_at),
 		cmocka_unit_test(a_peer_that_speaks_something_else_is_doubted),
+		cmocka_unit_test(a_host_without_an_rdma_device_is_told_what_needs_none),
 		cmocka_unit_test(what_the_target_refused_is_not_doubted),
 		cmocka_unit_test(an_error_without_a_reason_is_still_a_line),
 	};

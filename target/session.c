@@ -257,12 +257,12 @@ static void hold(struct tgt_session *s, const struct tgt_request *r)
 {
 	int err = tgt_early_hold(s, r);
 
-	if (err == -EEXIST)
+	if (err < 0)
 		give_task_back(s, r);
-	else if (err < 0)
-		tgt_conn_fail(s->conn, CONN_EVENT_DROP,
-			"CmdSN %u came before %u, with too much behind it", r->pdu->cmd_sn,
-			s->window.exp_cmd_sn);
+	if (err < 0 && err != -EEXIST)
+		tgt_conn_fail(s->conn, CONN_EVENT_DROP, "CmdSN %u came before %u, and %s",
+			r->pdu->cmd_sn, s->window.exp_cmd_sn,
+			err == -ENOMEM ? "there is no memory for it" : "too much waits");
 }
 
 static bool is_numbered(const struct tgt_request *r)

@@ -107,18 +107,6 @@ static void waiting_command_keeps_its_immediate_data(void **state)
 	server_free(v);
 }
 
-static void aca_attribute_is_refused(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-
-	(void)state;
-	send_read(s, ISCSI_ATTR_ACA);
-	server_turn(v);
-	assert_sense(&s->results[0], SENSE_ILLEGAL_REQUEST, ASC_INVALID_MESSAGE_ERROR);
-	server_free(v);
-}
-
 static void medium_access_waits_for_the_fence(void **state)
 {
 	struct server *v = server_new();
@@ -155,88 +143,6 @@ static void no_command_left_is_task_set_full(void **state)
 	assert_int_equal(s->results[2].status, SCSI_TASK_SET_FULL);
 	server_advance(v, LOOP_NS_PER_MS);
 	assert_int_equal(s->results[0].status, SCSI_GOOD);
-	server_free(v);
-}
-
-static void missing_lun_is_told_apart(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE];
-
-	(void)state;
-	cdb_test_unit_ready(cdb);
-	assert_sense(server_do(s, (struct server_send){.cdb = cdb, .lun = 7}),
-		SENSE_ILLEGAL_REQUEST, ASC_LOGICAL_UNIT_NOT_SUPPORTED);
-	cdb_inquiry(cdb, 96);
-	assert_good(server_do(
-		s, (struct server_send){.cdb = cdb, .lun = 7, .read = true, .length = 96}));
-	assert_int_equal(v->memory[0], 0x7f);
-	server_free(v);
-}
-
-static void unknown_operation_and_service_action(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE] = {0xd5};
-
-	(void)state;
-	assert_sense(
-		server_none(s, cdb), SENSE_ILLEGAL_REQUEST, ASC_INVALID_COMMAND_OPERATION_CODE);
-	memset(cdb, 0, sizeof(cdb));
-	cdb[0] = SCSI_SERVICE_ACTION_IN_16;
-	cdb[1] = 0x1f;
-	assert_sense(server_none(s, cdb), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
-	server_free(v);
-}
-
-static void reserved_bit_is_pointed_at(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE];
-	struct server_result *r;
-
-	(void)state;
-	cdb_test_unit_ready(cdb);
-	cdb[3] = 0x10;
-	r = server_none(s, cdb);
-	assert_sense(r, SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
-	assert_true(r->sense.field_valid && r->sense.field_in_cdb);
-	assert_int_equal(r->sense.field_byte, 3);
-	assert_int_equal(r->sense.field_bit, 4);
-	server_free(v);
-}
-
-static void attention_is_reported_once_and_not_by_inquiry(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE];
-
-	(void)state;
-	nexus_attention(s->nexus, 0x29, 0x00);
-	cdb_inquiry(cdb, 36);
-	assert_good(server_in(s, cdb, 36));
-	cdb_test_unit_ready(cdb);
-	assert_sense(
-		server_none(s, cdb), SENSE_UNIT_ATTENTION, ASC_POWER_ON_RESET_OR_BUS_DEVICE_RESET);
-	assert_good(server_none(s, cdb));
-	server_free(v);
-}
-
-static void write_protected_unit_reads_only(void **state)
-{
-	struct server *v = server_new_with((struct server_config){.readonly = true});
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE], data[512] = {0};
-	unsigned size;
-
-	(void)state;
-	server_read(s, 0, 1, 512);
-	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 1, false, &size);
-	assert_sense(server_out(s, cdb, data, 512), SENSE_DATA_PROTECT, ASC_WRITE_PROTECTED);
 	server_free(v);
 }
 
@@ -281,14 +187,8 @@ int main(void)
 		cmocka_unit_test(head_of_queue_waits_for_nothing),
 		cmocka_unit_test(aborted_ordered_command_lets_others_go),
 		cmocka_unit_test(waiting_command_keeps_its_immediate_data),
-		cmocka_unit_test(aca_attribute_is_refused),
 		cmocka_unit_test(medium_access_waits_for_the_fence),
 		cmocka_unit_test(no_command_left_is_task_set_full),
-		cmocka_unit_test(missing_lun_is_told_apart),
-		cmocka_unit_test(unknown_operation_and_service_action),
-		cmocka_unit_test(reserved_bit_is_pointed_at),
-		cmocka_unit_test(attention_is_reported_once_and_not_by_inquiry),
-		cmocka_unit_test(write_protected_unit_reads_only),
 		cmocka_unit_test(data_that_broke_the_protocol_ends_the_command),
 		cmocka_unit_test(parameter_list_that_is_cut_is_refused),
 	};

@@ -86,56 +86,6 @@ static void every_failed_allocation_is_survived(void **state)
 	}
 }
 
-static void new_nexus_has_a_power_on_attention(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	struct nexus_attention a;
-	struct nexus *n;
-
-	(void)state;
-	assert_int_equal(nexus_new(v->device, s->worker->loop, s->channel, s, "x,i,0x1", &n), 0);
-	assert_true(nexus_has_attention(n));
-	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.asc << 8 | a.ascq, ASC_POWER_ON_RESET_OR_BUS_DEVICE_RESET);
-	assert_false(nexus_attention_take(n, &a));
-	nexus_free(n);
-	nexus_free(NULL);
-	server_free(v);
-}
-
-static void attentions_are_told_in_order_and_once(void **state)
-{
-	struct server *v = server_new();
-	struct nexus *n = server_session(v, 0)->nexus;
-	struct nexus_attention a;
-
-	(void)state;
-	nexus_attention(n, 0x2a, 0x01);
-	nexus_attention(n, 0x2a, 0x09);
-	nexus_attention(n, 0x2a, 0x01);
-	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 0x01);
-	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 0x09);
-	assert_false(nexus_has_attention(n));
-	server_free(v);
-}
-
-static void oldest_attention_gives_way(void **state)
-{
-	struct server *v = server_new();
-	struct nexus *n = server_session(v, 0)->nexus;
-	struct nexus_attention a;
-
-	(void)state;
-	for (uint8_t i = 0; i <= DEVICE_ATTENTIONS_MAX; i++)
-		nexus_attention(n, 0x3f, i);
-	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 1);
-	server_free(v);
-}
-
 static void attention_reaches_all_but_one(void **state)
 {
 	struct server *v = server_new();
@@ -155,9 +105,6 @@ int main(void)
 		cmocka_unit_test(names_differ_by_lun_and_by_target),
 		cmocka_unit_test(impossible_geometry_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_survived),
-		cmocka_unit_test(new_nexus_has_a_power_on_attention),
-		cmocka_unit_test(attentions_are_told_in_order_and_once),
-		cmocka_unit_test(oldest_attention_gives_way),
 		cmocka_unit_test(attention_reaches_all_but_one),
 	};
 

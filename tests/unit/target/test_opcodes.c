@@ -52,72 +52,6 @@ static void unknown_codes_are_not_found(void **state)
 	}
 }
 
-static struct server_result *report(
-	struct tgt_session *s, uint8_t options, uint8_t opcode, uint16_t action)
-{
-	uint8_t cdb[CDB_SIZE] = {
-		SCSI_MAINTENANCE_IN, SCSI_REPORT_SUPPORTED_OPERATION_CODES, options, opcode};
-
-	put_be16(cdb + 4, action);
-	put_be32(cdb + 6, 65535);
-	return server_in(s, cdb, 65535);
-}
-
-static void all_commands_with_and_without_timeouts(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-
-	(void)state;
-	assert_good(report(s, 0, 0, 0));
-	assert_int_equal(get_be32(v->memory), opcodes_count() * 8);
-	assert_good(report(s, 0x80, 0, 0));
-	assert_int_equal(get_be32(v->memory), opcodes_count() * 20);
-	assert_int_equal(v->memory[4 + 5] & 2, 2);
-	assert_int_equal(get_be16(v->memory + 4 + 8), 10);
-	server_free(v);
-}
-
-static void one_command_by_code_or_by_service_action(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-
-	(void)state;
-	for (size_t i = 0; i < opcodes_count(); i++) {
-		const struct command_operation *o = opcodes_row(i);
-		bool action = o->service_action >= 0;
-		uint16_t number = action ? (uint16_t)o->service_action : 0;
-
-		assert_good(report(s, action ? 2 : 1, o->opcode, number));
-		assert_int_equal(v->memory[1], 3);
-		assert_int_equal(get_be16(v->memory + 2), o->cdb_length);
-		assert_int_equal(v->memory[4], o->opcode);
-		assert_sense(report(s, action ? 1 : 2, o->opcode, number), SENSE_ILLEGAL_REQUEST,
-			ASC_INVALID_FIELD_IN_CDB);
-	}
-	assert_good(report(s, 1, 0xd0, 0));
-	assert_int_equal(v->memory[1], 1); /* not supported */
-	assert_sense(report(s, 4, 0, 0), SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
-	server_free(v);
-}
-
-static void task_management_functions_are_told(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE] = {SCSI_MAINTENANCE_IN, SCSI_REPORT_SUPPORTED_TMF};
-
-	(void)state;
-	put_be32(cdb + 6, 255);
-	assert_int_equal(server_in(s, cdb, 255)->put_end, 4);
-	assert_int_equal(v->memory[0], 0xda);
-	cdb[2] = 0x80;
-	assert_int_equal(server_in(s, cdb, 255)->put_end, 16);
-	assert_int_equal(v->memory[3], 12);
-	server_free(v);
-}
-
 /* Whatever the bytes: an answer, and everything given back. */
 static void random_cdbs_always_get_an_answer(void **state)
 {
@@ -161,9 +95,6 @@ int main(void)
 		cmocka_unit_test(rows_are_in_order_and_whole),
 		cmocka_unit_test(every_row_is_found),
 		cmocka_unit_test(unknown_codes_are_not_found),
-		cmocka_unit_test(all_commands_with_and_without_timeouts),
-		cmocka_unit_test(one_command_by_code_or_by_service_action),
-		cmocka_unit_test(task_management_functions_are_told),
 		cmocka_unit_test(random_cdbs_always_get_an_answer),
 	};
 

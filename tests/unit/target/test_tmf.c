@@ -1,39 +1,7 @@
-/* Task management (target/tmf.c, target/abort.c): what is aborted, on which loops, and that the
+/* Task management (target/tmf.c): what is aborted, on which loops, and that the
  * response comes only when all of it is at rest. Responses are RFC 7143 section 11.6.1, attentions
  * SPC-4 table 46. */
-#include "tests/unit/target/device_server.h"
-
-static const struct server_config slow = {.delay_ns = 10 * LOOP_NS_PER_MS};
-
-static uint32_t send_read(struct tgt_session *s)
-{
-	uint8_t cdb[CDB_SIZE];
-	unsigned size;
-
-	cdb_read_write(cdb, SCSI_DATA_IN, 0, 8, false, &size);
-	return server_send(s, (struct server_send){.cdb = cdb, .read = true, .length = 4096});
-}
-
-static void manage(struct tgt_session *s, uint8_t function, uint16_t lun, uint32_t tag)
-{
-	struct iscsi_pdu pdu = {
-		.opcode = ISCSI_TMF_REQUEST,
-		.itt = 1000,
-		.lun = iscsi_lun_encode(lun),
-		.tmf = {.function = function, .referenced_tag = tag},
-	};
-
-	s->tmf_responses = 0;
-	tmf_start(s, &pdu);
-	server_turn(s->server);
-}
-
-static bool has_attention(struct tgt_session *s, uint16_t code)
-{
-	struct nexus_attention a;
-
-	return nexus_attention_take(s->nexus, &a) && (a.asc << 8 | a.ascq) == code;
-}
+#include "tests/unit/target/tmf_kit.h"
 
 static void abort_task_waits_for_the_store(void **state)
 {
@@ -81,21 +49,6 @@ static void command_with_a_queued_response_is_no_task(void **state)
 	server_free(v);
 }
 
-static void second_abort_waits_too(void **state)
-{
-	struct server *v = server_new_with(slow);
-	struct tgt_session *s = server_session(v, 0);
-
-	(void)state;
-	send_read(s);
-	manage(s, ISCSI_TMF_ABORT_TASK, 0, 0);
-	manage(s, ISCSI_TMF_ABORT_TASK_SET, 0, 0);
-	assert_int_equal(s->tmf_responses, 0);
-	server_advance(v, 10 * LOOP_NS_PER_MS);
-	assert_int_equal(s->tmf_responses, 2);
-	server_free(v);
-}
-
 static void abort_task_set_spares_other_nexuses(void **state)
 {
 	struct server *v = server_new_with(slow);
@@ -108,27 +61,6 @@ static void abort_task_set_spares_other_nexuses(void **state)
 	server_advance(v, 10 * LOOP_NS_PER_MS);
 	assert_true(a->results[0].aborted && b->results[0].responded);
 	assert_false(nexus_has_attention(b->nexus));
-	server_free(v);
-}
-
-static void clear_task_set_reaches_other_loops(void **state)
-{
-	struct server *v = server_new_with(slow);
-	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1),
-			   *c = server_session(v, 1);
-
-	(void)state;
-	send_read(a);
-	send_read(b);
-	manage(a, ISCSI_TMF_CLEAR_TASK_SET, 0, 0);
-	assert_int_equal(a->tmf_responses, 0);
-	server_advance(v, 10 * LOOP_NS_PER_MS);
-	assert_int_equal(a->tmf_response, ISCSI_TMF_COMPLETE);
-	assert_int_equal(a->tmf_responses, 1);
-	assert_true(a->results[0].aborted && b->results[0].aborted);
-	assert_true(has_attention(b, ASC_COMMANDS_CLEARED_BY_ANOTHER_INITIATOR));
-	assert_false(nexus_has_attention(a->nexus));
-	assert_false(nexus_has_attention(c->nexus)); /* had no commands */
 	server_free(v);
 }
 
@@ -199,25 +131,6 @@ static void what_cannot_be_done_is_said(void **state)
 	server_free(v);
 }
 
-static void other_session_that_ends_meanwhile_is_no_hindrance(void **state)
-{
-	struct server *v = server_new_with(slow);
-	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1);
-	struct iscsi_pdu pdu = {
-		.opcode = ISCSI_TMF_REQUEST,
-		.tmf = {.function = ISCSI_TMF_LUN_RESET},
-	};
-
-	(void)state;
-	tmf_start(a, &pdu); /* the message for b is on its way */
-	nexus_free(b->nexus);
-	backend_close_channel(b->channel);
-	b->nexus = NULL;
-	server_turn(v);
-	assert_int_equal(a->tmf_responses, 1);
-	server_free(v);
-}
-
 static void every_failed_allocation_is_answered(void **state)
 {
 	(void)state;
@@ -245,14 +158,11 @@ int main(void)
 		cmocka_unit_test(abort_task_waits_for_the_store),
 		cmocka_unit_test(abort_of_no_task),
 		cmocka_unit_test(command_with_a_queued_response_is_no_task),
-		cmocka_unit_test(second_abort_waits_too),
 		cmocka_unit_test(abort_task_set_spares_other_nexuses),
-		cmocka_unit_test(clear_task_set_reaches_other_loops),
 		cmocka_unit_test(lun_reset_aborts_all_and_tells_all),
 		cmocka_unit_test(lun_reset_ends_a_reserve),
 		cmocka_unit_test(target_reset_resets_every_lun),
 		cmocka_unit_test(what_cannot_be_done_is_said),
-		cmocka_unit_test(other_session_that_ends_meanwhile_is_no_hindrance),
 		cmocka_unit_test(every_failed_allocation_is_answered),
 	};
 

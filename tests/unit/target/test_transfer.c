@@ -158,30 +158,6 @@ static void partial_block_is_merged(void **state)
 	write_shorter_than_the_cdb_leaves_the_rest(slow, false);
 }
 
-static void wrong_direction_moves_nothing(void **state)
-{
-	struct server *v = server_new();
-	struct tgt_session *s = server_session(v, 0);
-	uint8_t cdb[CDB_SIZE], data[512] = {0};
-	struct server_result *r;
-	unsigned size;
-
-	(void)state;
-	cdb_read_write(cdb, SCSI_DATA_IN, 0, 1, false, &size);
-	r = server_out(s, cdb, data, 512); /* all of it is residual */
-	assert_good(r);
-	assert_int_equal(r->transfer_length, 0);
-	assert_int_equal(r->puts, 0);
-	assert_sense(server_do(s,
-			     (struct server_send){
-				     .cdb = cdb, .read = true, .write = true, .length = 512}),
-		SENSE_ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
-	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 1, false, &size);
-	assert_sense(server_in(s, cdb, 512), SENSE_ILLEGAL_REQUEST,
-		ASC_INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT);
-	server_free(v);
-}
-
 /* The arena of the test has two large buffers; eight commands of four extents each want 32. */
 static void commands_wait_for_buffers_and_all_end(void **state)
 {
@@ -229,43 +205,6 @@ static void small_commands_pass_large_ones_that_wait(void **state)
 	server_free(v);
 }
 
-static void store_errors_become_sense(void **state)
-{
-	static const struct {
-		int error;
-		uint8_t key;
-		uint16_t code;
-	} rows[] = {
-		{EIO, SENSE_MEDIUM_ERROR, ASC_WRITE_ERROR},
-		{ENOSPC, SENSE_DATA_PROTECT, ASC_SPACE_ALLOCATION_FAILED_WRITE_PROTECT},
-		{EROFS, SENSE_DATA_PROTECT, ASC_WRITE_PROTECTED},
-	};
-	uint8_t *data = server_pattern(3 * 1024 * 1024, 2), cdb[CDB_SIZE];
-	unsigned size;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct fault_config fault = {
-			.rules = {{.every_operation = true,
-				.from = 1024 * 1024,
-				.to = 1024 * 1024 + 512,
-				.error = rows[i].error}},
-			.rule_count = 1,
-		};
-		struct server *v = server_new_with(
-			(struct server_config){.fault = &fault, .delay_ns = LOOP_NS_PER_MS});
-		struct tgt_session *s = server_session(v, 0);
-		struct server_result *r;
-
-		cdb_read_write(cdb, SCSI_DATA_OUT, 0, 6144, false, &size);
-		r = server_out(s, cdb, data, 3 * 1024 * 1024);
-		assert_sense(r, rows[i].key, rows[i].code);
-		assert_int_equal(r->transfer_length, 0);
-		server_free(v);
-	}
-	free(data);
-}
-
 static void unreadable_block_fails_the_read(void **state)
 {
 	struct fault_config fault = {
@@ -296,8 +235,6 @@ static void broken_data_out_is_a_data_phase_error(void **state)
 	assert_sense(server_out(s, cdb, data, 4096), SENSE_ABORTED_COMMAND, ASC_DATA_PHASE_ERROR);
 	server_free(v);
 }
-
-/* ---- aborts in each state ---- */
 
 static struct command *first_command(struct tgt_session *s)
 {
@@ -415,10 +352,8 @@ int main(void)
 		cmocka_unit_test(no_blocks_are_no_transfer),
 		cmocka_unit_test(read_is_cut_to_what_is_expected),
 		cmocka_unit_test(partial_block_is_merged),
-		cmocka_unit_test(wrong_direction_moves_nothing),
 		cmocka_unit_test(commands_wait_for_buffers_and_all_end),
 		cmocka_unit_test(small_commands_pass_large_ones_that_wait),
-		cmocka_unit_test(store_errors_become_sense),
 		cmocka_unit_test(unreadable_block_fails_the_read),
 		cmocka_unit_test(broken_data_out_is_a_data_phase_error),
 		cmocka_unit_test(abort_while_the_store_works),

@@ -2,7 +2,7 @@
 # `make bench`: the same work on Iseran and on tgt, turn by turn on this machine, memory-backed, both sides pinned to
 # a CPU of their own where there are two. Prints medians, spread and ratios; writes OUT/results.json.
 #   tests/bench/bench.sh BUILD OUT
-# ROUNDS (3), SECONDS_EACH (2), SIZE (1G), WORKS and SUBJECTS (all) may be set in the environment.
+# ROUNDS (3), SECONDS_EACH (2), SIZE (1G), WORKS, SUBJECTS (all) and REALTIME may be set in the environment.
 set -u
 
 bin=$(cd "$1" && pwd) || exit 2
@@ -40,6 +40,8 @@ wait_for() { # command...: at most 10 s
 
 pin_target="" pin_client=""
 [ "$(nproc)" -ge 2 ] && command -v taskset >/dev/null && pin_target="taskset -c 0" pin_client="taskset -c 1"
+# REALTIME=1: all subjects under SCHED_FIFO, for a machine that has other work; a saturated side then gets 95 % of its CPU.
+[ -n "${REALTIME-}" ] && pin_target="chrt -f 20 $pin_target" pin_client="chrt -f 20 $pin_client"
 
 # ---- the two targets ----
 echo "bench: filling $size of random data"

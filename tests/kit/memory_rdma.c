@@ -77,6 +77,7 @@ static void conn_run(struct loop_call *call)
 	if (c->state == STATE_OPEN && !c->established) {
 		c->established = true;
 		c->up->event(c->base.owner, RDMA_ESTABLISHED, &c->private_data);
+		memory_conn_message(c);
 	}
 	memory_work_run(c);
 	if (c->state == STATE_DRAINING && (list_empty(&c->work) || !c->peer))
@@ -262,6 +263,55 @@ void memory_rdma_hold(struct rdma_conn *base, bool held)
 
 	c->held = held;
 	memory_conn_schedule(c);
+}
+
+/* ---- what was planned ---- */
+
+void memory_conn_message(struct memory_conn *c)
+{
+	struct memory_provider *p = c->provider;
+	unsigned way = c->active ? 0 : 1;
+
+	p->messages[way]++;
+	if (p->stall && way == p->stall_way && p->messages[way] >= p->stall)
+		c->stalled = true;
+	if (p->cut && p->messages[0] + p->messages[1] >= p->cut) {
+		p->cut = 0;
+		memory_rdma_break(&c->base);
+	}
+}
+
+void memory_rdma_plan(struct rdma_provider *base, uint64_t cut, unsigned way, uint64_t stall)
+{
+	struct memory_provider *p = provider_of(base);
+
+	p->messages[0] = p->messages[1] = 0;
+	p->cut = cut;
+	p->stall = stall;
+	p->stall_way = way;
+}
+
+uint64_t memory_rdma_messages(const struct rdma_provider *p, unsigned way)
+{
+	return container_of(p, const struct memory_provider, base)->messages[way];
+}
+
+bool memory_rdma_release(struct rdma_provider *base)
+{
+	struct memory_provider *p = provider_of(base);
+	struct memory_conn *c;
+	bool any = false;
+
+	list_for_each(c, &p->conns, link)
+	{
+		if (!c->stalled)
+			continue;
+		c->stalled = false;
+		p->stall = 0;
+		any |= !list_empty(&c->work);
+		memory_conn_schedule(c);
+	}
+	return any;
 }
 
 struct rdma_conn *memory_rdma_newest(struct rdma_provider *p, bool active)

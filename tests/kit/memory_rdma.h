@@ -16,6 +16,13 @@ void memory_rdma_listen(struct rdma_provider *p, struct rdma_acceptor *acceptor)
 void memory_rdma_break(struct rdma_conn *c);
 /* While held, what this end posts is neither carried out nor completed. */
 void memory_rdma_hold(struct rdma_conn *c, bool held);
+/* From here on messages (connections that are up, and requests carried out) are counted: behind the
+ * `cut`-th the connection that it was of breaks; behind the `stall`-th of the active (`way` 0) or
+ * passive (1) ends that end is held, until memory_rdma_release(). 0: never. */
+void memory_rdma_plan(struct rdma_provider *p, uint64_t cut, unsigned way, uint64_t stall);
+uint64_t memory_rdma_messages(const struct rdma_provider *p, unsigned way);
+/* True if anything waited. */
+bool memory_rdma_release(struct rdma_provider *p);
 /* The newest connection's active or passive end; NULL when it is gone. */
 struct rdma_conn *memory_rdma_newest(struct rdma_provider *p, bool active);
 

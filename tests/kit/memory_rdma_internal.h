@@ -29,6 +29,8 @@ struct memory_provider {
 	struct memory_tag tags[TAGS];
 	uint32_t next_tag;
 	struct memory_rdma_counts counts;
+	uint64_t messages[2], cut, stall; /* memory_rdma_plan() */
+	unsigned stall_way;
 };
 
 enum memory_state {
@@ -46,7 +48,7 @@ struct memory_conn {
 	const struct rdma_conn_upcalls *up;
 	struct rdma_conn_limits limits;
 	enum memory_state state;
-	bool active, established, rejected, held, asked;
+	bool active, established, rejected, held, stalled, asked;
 	struct rdma_private_data private_data; /* the peer's, for the event */
 	int error;
 	const char *reason;
@@ -69,6 +71,7 @@ static inline struct memory_provider *provider_of(struct rdma_provider *p)
 }
 
 /* memory_rdma.c */
+void memory_conn_message(struct memory_conn *c);
 void memory_conn_schedule(struct memory_conn *c);
 void memory_conn_close(struct memory_conn *c, int error, const char *reason);
 

@@ -226,8 +226,8 @@ void memory_work_run(struct memory_conn *c)
 {
 	struct list *node;
 
-	while ((c->state == STATE_OPEN || c->state == STATE_DRAINING) && !c->held && c->peer &&
-		c->peer->state != STATE_CLOSED && (node = list_pop(&c->work))) {
+	while ((c->state == STATE_OPEN || c->state == STATE_DRAINING) && !c->held && !c->stalled &&
+		c->peer && c->peer->state != STATE_CLOSED && (node = list_pop(&c->work))) {
 		struct rdma_work *w = list_entry(node, struct rdma_work, link);
 		int status = carry[work_kind(w)](c, w);
 
@@ -236,6 +236,7 @@ void memory_work_run(struct memory_conn *c)
 			w->done(w, status);
 		if (status < 0)
 			fault(c, status);
+		memory_conn_message(c);
 	}
 }
 

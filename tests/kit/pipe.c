@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "common/base/alloc.h"
+#include "common/base/bytes.h"
 
-#define BUFFER (256 * 1024)
+#define BUFFER (64 * 1024)
 #define RANDOM_PIECE 3000 /* more than an Ethernet frame, less than two */
 
 /* One direction. */
@@ -17,6 +18,8 @@ struct pipe_way {
 	uint8_t *buffer;
 	size_t used, sent;
 	bool ended; /* the reading side has seen the end */
+	bool stalled;
+	struct frames frames;
 };
 
 struct pipe_side {
@@ -32,21 +35,73 @@ struct pipe {
 	uint32_t random;
 	bool held;
 	uint64_t bytes;
+	struct pipe_plan plan;
 	struct pipe_side sides[2];
 	struct pipe_way ways[2];
 };
 
-static size_t piece(struct pipe *p, size_t left)
+static uint32_t random_next(struct pipe *p)
 {
+	p->random = p->random * 1664525u + 1013904223u;
+	return p->random >> 8;
+}
+
+static bool by_messages(const struct pipe_way *w)
+{
+	const struct pipe_plan *plan = &w->pipe->plan;
+
+	return w->pipe->chunking == PIPE_MESSAGES || plan->cut_messages || plan->stall_messages;
+}
+
+/* What is left of the message that comes next in `w`, as far as it has come. */
+static size_t message_piece(const struct pipe_way *w, size_t left)
+{
+	struct frames ahead = w->frames;
+	size_t n = 0;
+	bool ended = false;
+
+	while (n < left && !ended)
+		n += frames_take(&ahead, w->buffer + w->sent + n, left - n, &ended);
+	return n;
+}
+
+static size_t piece(struct pipe_way *w, size_t left)
+{
+	struct pipe *p = w->pipe;
 	size_t n = left;
 
 	if (p->chunking == PIPE_BYTES)
 		n = 1;
-	if (p->chunking == PIPE_RANDOM) {
-		p->random = p->random * 1664525u + 1013904223u;
-		n = 1 + (p->random >> 8) % RANDOM_PIECE;
+	else if (p->chunking == PIPE_RANDOM)
+		n = 1 + random_next(p) % RANDOM_PIECE;
+	else if (by_messages(w))
+		n = message_piece(w, left);
+	if (p->plan.cut_bytes)
+		n = min_size(n, p->plan.cut_bytes - p->bytes);
+	return min_size(n, left);
+}
+
+static void side_close(struct pipe_side *s);
+
+/* Counts what has passed, and does what was planned for this point. */
+static void passed(struct pipe_way *w, const uint8_t *bytes, size_t length)
+{
+	struct pipe *p = w->pipe;
+	bool ended;
+
+	p->bytes += length;
+	while (length) {
+		size_t n = frames_take(&w->frames, bytes, length, &ended);
+
+		bytes += n;
+		length -= n;
 	}
-	return n < left ? n : left;
+	w->stalled = p->plan.stall_messages && w == &p->ways[p->plan.stall_way] &&
+		     w->frames.messages >= p->plan.stall_messages;
+	if ((p->plan.cut_bytes && p->bytes >= p->plan.cut_bytes) ||
+		(p->plan.cut_messages && p->ways[0].frames.messages + p->ways[1].frames.messages >=
+						 p->plan.cut_messages))
+		pipe_cut(p);
 }
 
 /* Asks for what the two ways through this side wait for. */
@@ -58,7 +113,7 @@ static void side_watch(struct pipe_side *s)
 		return;
 	if (!s->pipe->held && !s->in->ended && s->in->used == 0)
 		events |= LOOP_READABLE;
-	if (!s->pipe->held && s->out->used)
+	if (!s->pipe->held && s->out->used && !s->out->stalled)
 		events |= LOOP_WRITABLE;
 	loop_watch_change(&s->watch, events);
 }
@@ -89,20 +144,25 @@ static void way_read(struct pipe_way *w)
 	}
 }
 
+static bool passes_turn(struct pipe *p)
+{
+	return p->chunking == PIPE_MESSAGES && p->random && random_next(p) % 3 == 0;
+}
+
 /* What is left for a side that is gone is thrown away. */
 static void way_write(struct pipe_way *w)
 {
 	ssize_t sent = -1;
 
-	if (!w->used)
+	if (!w->used || w->stalled || passes_turn(w->pipe))
 		return;
 	errno = EPIPE;
 	if (w->to->watch.fd >= 0)
-		sent = send(w->to->watch.fd, w->buffer + w->sent, piece(w->pipe, w->used - w->sent),
+		sent = send(w->to->watch.fd, w->buffer + w->sent, piece(w, w->used - w->sent),
 			MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent > 0) {
 		w->sent += (size_t)sent;
-		w->pipe->bytes += (size_t)sent;
+		passed(w, w->buffer + w->sent - sent, (size_t)sent);
 	} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 		w->sent = w->used;
 	}
@@ -200,6 +260,31 @@ void pipe_cut(struct pipe *p)
 	side_close(&p->sides[1]);
 }
 
+void pipe_plan(struct pipe *p, const struct pipe_plan *plan)
+{
+	p->plan = *plan;
+	p->ways[0].frames.kind = p->ways[1].frames.kind = plan->frames;
+}
+
+bool pipe_release(struct pipe *p)
+{
+	struct pipe_way *w = &p->ways[p->plan.stall_way];
+	bool any = w->stalled && w->used;
+
+	if (!w->stalled)
+		return false;
+	w->stalled = false;
+	p->plan.stall_messages = 0;
+	side_watch(&p->sides[0]);
+	side_watch(&p->sides[1]);
+	return any;
+}
+
+uint64_t pipe_messages(const struct pipe *p, unsigned way)
+{
+	return p->ways[way].frames.messages;
+}
+
 void pipe_hold(struct pipe *p, bool held)
 {
 	p->held = held;
@@ -210,6 +295,11 @@ void pipe_hold(struct pipe *p, bool held)
 uint64_t pipe_bytes(const struct pipe *p)
 {
 	return p->bytes;
+}
+
+bool pipe_is_over(const struct pipe *p)
+{
+	return p->sides[0].watch.fd < 0 && p->sides[1].watch.fd < 0;
 }
 
 void pipe_free(struct pipe *p)

@@ -13,11 +13,16 @@
 struct story {
 	const char *name;
 	void (*run)(const struct two_ends_config *config);
+	bool streams; /* only over movers whose connections are byte streams */
 };
 
 #define STORY(function)                                                                            \
 	{                                                                                          \
-#function, function                                                                \
+#function, function, false                                                         \
+	}
+#define STREAM_STORY(function)                                                                     \
+	{                                                                                          \
+#function, function, true                                                          \
 	}
 
 /* Returns the exit status of the test program. */

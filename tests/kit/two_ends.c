@@ -14,37 +14,13 @@
 #include "common/base/alloc.h"
 #include "common/datamover/iser.h"
 #include "common/datamover/tcp.h"
+#include "common/loop/loop_private.h"
 #include "common/rdma/softiwarp.h"
 #include "target/backend/stores.h"
 #include "target/drain.h"
-#include "target/portal.h"
 #include "target/target_set.h"
 #include "tests/kit/memory_rdma.h"
-
-#define PIPES_MAX 256 /* connections of one test */
-#define PATIENCE_NS (20 * LOOP_NS_PER_S)
-
-/* A mover's, or a provider's, operations with another `connect`. */
-struct two_ends_hook {
-	struct two_ends *ends;
-	struct dm_ops dm;
-	struct rdma_ops rdma;
-};
-
-struct two_ends {
-	struct two_ends_config config;
-	struct target_set *set;
-	struct worker *worker;
-	struct tgt_acceptor acceptor;
-	struct rdma_acceptor *rdma_acceptor;
-	struct dm_mover *target, *initiator;
-	struct rdma_provider *target_provider, *initiator_provider; /* may be the same */
-	struct two_ends_hook hook;
-	struct pipe *pipes[PIPES_MAX];
-	unsigned pipe_count;
-	bool refused;
-	unsigned long live;
-};
+#include "tests/kit/two_ends_internal.h"
 
 static const char yaml[] =
 	"immediate_data: %s\n"
@@ -77,27 +53,12 @@ const char *two_ends_mover_name(enum two_ends_mover mover)
 
 /* ---- connecting through pipes ---- */
 
-static int pipe_add(struct two_ends *e, int ret_ends[2])
-{
-	struct pipe *p;
-	int r;
-
-	if (e->refused)
-		return -ECONNREFUSED;
-	assert_true(e->pipe_count < PIPES_MAX);
-	r = pipe_new(
-		e->worker->loop, e->config.chunking, e->config.seed + e->pipe_count, ret_ends, &p);
-	if (r == 0)
-		e->pipes[e->pipe_count++] = p;
-	return r;
-}
-
 static int tcp_hook_connect(struct dm_mover *m, const struct address *to, uint64_t timeout_ns,
 	const struct dm_upcalls *up, void *owner, struct dm_conn **ret)
 {
 	struct two_ends *e = container_of(m->ops, struct two_ends_hook, dm)->ends;
 	int ends[2];
-	int r = pipe_add(e, ends);
+	int r = two_ends_pipe(e, ends);
 
 	(void)to;
 	(void)timeout_ns;
@@ -118,17 +79,20 @@ static int softiwarp_hook_connect(struct rdma_provider *p, const struct address 
 {
 	struct two_ends *e = container_of(p->ops, struct two_ends_hook, rdma)->ends;
 	int ends[2];
-	int r = pipe_add(e, ends);
+	int r = two_ends_pipe(e, ends);
 
 	(void)to;
 	if (r < 0)
 		return r;
-	r = softiwarp_adopt(e->target_provider, ends[1], e->rdma_acceptor);
+	r = softiwarp_adopt(e->target_provider, ends[1], &e->hooked_acceptor);
 	if (r < 0) {
 		close(ends[0]);
 		return r;
 	}
-	return softiwarp_connect_fd(p, ends[0], timeout_ns, limits, pd, up, owner, ret);
+	r = softiwarp_connect_fd(p, ends[0], timeout_ns, limits, pd, up, owner, ret);
+	if (r == 0)
+		two_ends_cover_conn(e, *ret);
+	return r;
 }
 
 /* ---- the movers ---- */
@@ -152,6 +116,7 @@ static void memory_make(struct two_ends *e)
 {
 	e->target_provider = e->initiator_provider = memory_rdma_new(e->worker->loop);
 	assert_non_null(e->target_provider);
+	e->hook.rdma = *e->initiator_provider->ops;
 }
 
 static void softiwarp_make(struct two_ends *e)
@@ -167,17 +132,21 @@ static void softiwarp_make(struct two_ends *e)
 	assert_non_null(e->initiator_provider);
 	e->hook.rdma = *e->initiator_provider->ops;
 	e->hook.rdma.connect = softiwarp_hook_connect;
-	e->initiator_provider->ops = &e->hook.rdma;
 }
 
 static void iser_make(struct two_ends *e)
 {
-	struct iser_mover_config config = {.allow_remote_invalidate = true};
+	struct iser_mover_config config = {
+		.allow_remote_invalidate = true,
+		/* Thousands of connections are made there: smaller ones. */
+		.queue_depth = e->config.virtual_clock ? 16 : 0,
+	};
 
 	if (e->config.mover == TWO_ENDS_ISER_MEMORY)
 		memory_make(e);
 	else
 		softiwarp_make(e);
+	two_ends_cover_provider(e);
 	e->target = iser_mover_new(e->worker->loop, e->target_provider, &config);
 	e->initiator = iser_mover_new(e->worker->loop, e->initiator_provider, &config);
 	assert_non_null(e->target);
@@ -201,7 +170,7 @@ static void movers_make(struct two_ends *e)
 	e->rdma_acceptor = iser_mover_acceptor(e->target, &e->acceptor.base);
 	assert_non_null(e->rdma_acceptor);
 	if (e->config.mover == TWO_ENDS_ISER_MEMORY)
-		memory_rdma_listen(e->target_provider, e->rdma_acceptor);
+		memory_rdma_listen(e->target_provider, &e->hooked_acceptor);
 }
 
 /* ---- the target ---- */
@@ -221,7 +190,7 @@ static int open_backend(
 
 static void target_make(struct two_ends *e)
 {
-	const struct worker_config worker = {.commands = 256, .arena_size = 32 << 20};
+	const struct worker_config worker = {.commands = TWO_ENDS_COMMANDS, .arena_size = 32 << 20};
 	struct config_report report = {0};
 	struct config *config;
 	char text[sizeof(yaml) + 8];
@@ -235,6 +204,7 @@ static void target_make(struct two_ends *e)
 	config_release(config);
 	e->worker = worker_new(0, &worker, e->set);
 	assert_non_null(e->worker);
+	e->worker->loop->config.virtual_clock = e->config.virtual_clock;
 }
 
 struct two_ends *two_ends_new(const struct two_ends_config *config)
@@ -323,15 +293,18 @@ struct dm_mover *two_ends_initiator_mover(struct two_ends *e)
 void two_ends_until(struct two_ends *e, bool (*condition)(void *arg), void *arg)
 {
 	struct loop *l = e->worker->loop;
-	uint64_t until;
+	uint64_t until, turns = 0;
 
 	loop_turn(l, 0);
 	until = loop_now(l) + PATIENCE_NS;
 	while (!condition(arg)) {
-		if (loop_now(l) > until)
+		if (loop_now(l) > until || turns++ > TURNS_MAX)
 			fail_msg("nothing came in 20 seconds, over %s",
 				two_ends_mover_name(e->config.mover));
-		loop_turn(l, 50 * LOOP_NS_PER_MS);
+		if (!loop_turn(l, 50 * LOOP_NS_PER_MS) && e->config.virtual_clock &&
+			!two_ends_wait_virtually(e, until))
+			fail_msg("nothing comes any more, over %s",
+				two_ends_mover_name(e->config.mover));
 	}
 }
 
@@ -342,8 +315,12 @@ void two_ends_turn_for(struct two_ends *e, uint64_t ns)
 
 	loop_turn(l, 0);
 	until = loop_now(l) + ns;
-	while (loop_turn(l, LOOP_NS_PER_MS) || loop_now(l) < until)
-		;
+	while (loop_turn(l, LOOP_NS_PER_MS) || loop_now(l) < until) {
+		if (!e->config.virtual_clock || loop_turn(l, 0))
+			continue;
+		if (!two_ends_wait_virtually(e, until))
+			loop_advance(l, until - loop_now(l));
+	}
 }
 
 /* ---- trouble ---- */
@@ -365,5 +342,5 @@ void two_ends_refuse(struct two_ends *e, bool refused)
 {
 	e->refused = refused;
 	if (e->config.mover == TWO_ENDS_ISER_MEMORY)
-		memory_rdma_listen(e->target_provider, refused ? NULL : e->rdma_acceptor);
+		memory_rdma_listen(e->target_provider, refused ? NULL : &e->hooked_acceptor);
 }

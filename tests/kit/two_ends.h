@@ -35,6 +35,8 @@ struct two_ends_config {
 	enum pipe_chunking chunking; /* not for the memory provider */
 	uint32_t seed;
 	bool immediate_data; /* the target allows it */
+	bool virtual_clock;  /* time goes on only when nothing else does */
+	bool direct;	     /* no pipe, but a socketpair from end to end */
 };
 
 struct two_ends;

@@ -105,9 +105,14 @@ static int read_bool(struct scalar *s)
 	return wrong(s, "say true or false");
 }
 
+static bool has_bounds(const struct config_row *row)
+{
+	return row->min || row->max;
+}
+
 static bool in_bounds(const struct config_row *row, uint64_t value)
 {
-	return !(row->min || row->max) || (value >= row->min && value <= row->max);
+	return !has_bounds(row) || (value >= row->min && value <= row->max);
 }
 
 static int read_uint(struct scalar *s)
@@ -140,6 +145,9 @@ static int read_size(struct scalar *s)
 	return 0;
 }
 
+/* Thirty years: added to a clock it stays a time. */
+#define TIME_MAX (1000000000ull * 1000000000)
+
 struct unit {
 	const char *name;
 	uint64_t ns;
@@ -157,25 +165,24 @@ static const struct unit units[] = {
 static int read_time(struct scalar *s)
 {
 	static const char right[] = "a time such as 5s, 10ms or 20us";
-	char *end;
+	const struct unit *unit = NULL;
 	unsigned long long count;
+	char bounds[128], *end;
+
+	snprintf(bounds, sizeof(bounds), "a time from %gs to %gs", (double)s->row->min / 1e9,
+		(double)s->row->max / 1e9);
 
 	errno = 0;
 	count = strtoull(s->text, &end, 10);
-	if (!isdigit((unsigned char)s->text[0]) || errno || count > 1000000000)
-		return wrong(s, right);
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (!strcmp(units[i].name, end)) {
-			char bounds[128];
-
-			snprintf(bounds, sizeof(bounds), "a time from %gs to %gs",
-				(double)s->row->min / 1e9, (double)s->row->max / 1e9);
-			if (!in_bounds(s->row, count * units[i].ns))
-				return wrong(s, bounds);
-			*(uint64_t *)s->field = count * units[i].ns;
-			return 0;
-		}
-	return wrong(s, right);
+		if (isdigit((unsigned char)s->text[0]) && !strcmp(units[i].name, end))
+			unit = &units[i];
+	if (!unit || errno || count > TIME_MAX / unit->ns)
+		return wrong(s, unit && has_bounds(s->row) ? bounds : right);
+	if (!in_bounds(s->row, count * unit->ns))
+		return wrong(s, bounds);
+	*(uint64_t *)s->field = count * unit->ns;
+	return 0;
 }
 
 static int (*const readers[])(struct scalar *s) = {

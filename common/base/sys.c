@@ -37,5 +37,42 @@ bool sys_fail_now(void)
 
 int sys_result(int result)
 {
-	return sys_fails() ? -errno : result;
+	if (!sys_fails())
+		return result;
+	if (errno != SYS_SHORT)
+		return -errno;
+	return result > SYS_SECTOR ? SYS_SECTOR : result;
+}
+
+struct iovec sys_short_vector(const struct iovec *v, size_t count, size_t most)
+{
+	struct iovec one = {0};
+
+	for (size_t i = 0; i < count && !one.iov_len; i++)
+		one = (struct iovec){v[i].iov_base, SYS_LESS(v[i].iov_len, most)};
+	return one;
+}
+
+ssize_t sys_short_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	struct iovec one = sys_short_vector(m->msg_iov, m->msg_iovlen, 1);
+	struct msghdr less = *m;
+
+	less.msg_iov = &one;
+	less.msg_iovlen = 1;
+	return sendmsg(fd, &less, flags);
+}
+
+ssize_t sys_short_recvmsg(int fd, struct msghdr *m, int flags)
+{
+	struct iovec one = sys_short_vector(m->msg_iov, m->msg_iovlen, 1), *all = m->msg_iov;
+	size_t count = m->msg_iovlen;
+	ssize_t n;
+
+	m->msg_iov = &one;
+	m->msg_iovlen = 1;
+	n = recvmsg(fd, m, flags);
+	m->msg_iov = all;
+	m->msg_iovlen = count;
+	return n;
 }

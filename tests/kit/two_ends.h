@@ -66,6 +66,7 @@ struct two_session {
 	struct two_ends *ends;
 	struct ini_session *session; /* NULL once freed */
 	unsigned logged_in, lost, ended;
+	unsigned unexplained; /* losses, and ends with an error, without a reason */
 	int error;
 	unsigned login_status;
 	char why[160];

@@ -23,6 +23,7 @@ static void logged_in(void *owner)
 
 static void tell(struct two_session *s, int error, unsigned login_status, const char *why)
 {
+	s->unexplained += error < 0 && !(why && *why);
 	s->error = error;
 	s->login_status = login_status;
 	snprintf(s->why, sizeof(s->why), "%s", why ? why : "");

@@ -26,12 +26,13 @@ static const char *conn_peer_name(const struct ini_conn *c)
 	return c->config.target_name ? c->config.target_name : "discovery";
 }
 
-static void conn_log_trail(struct ini_conn *c)
+/* The owner is told, and tells a person; how it came to this is for those who look closer. */
+static void conn_log_end(struct ini_conn *c)
 {
 	char trail[512];
 
 	conn_fsm_print(&c->fsm, trail, sizeof(trail));
-	log_debug("conn", "%s at %s: %s", conn_peer_name(c), c->portal, trail);
+	log_debug("conn", "%s at %s: %s; %s", conn_peer_name(c), c->portal, c->why, trail);
 }
 
 static void conn_step(struct ini_conn *c, enum conn_event event)
@@ -52,9 +53,8 @@ void ini_conn_fail(struct ini_conn *c, enum conn_event event, int error, const c
 	va_start(arguments, format);
 	vsnprintf(c->why, sizeof(c->why), format, arguments);
 	va_end(arguments);
-	log_warning("conn", "%s at %s: %s", conn_peer_name(c), c->portal, c->why);
 	conn_step(c, event);
-	conn_log_trail(c);
+	conn_log_end(c);
 	loop_timer_cancel(&c->timer);
 	dm_terminate(c->dm, false);
 }
@@ -299,9 +299,8 @@ static void conn_terminated(void *owner, int error, const char *reason)
 		c->error = error < 0 ? error : -ECONNRESET;
 		snprintf(c->why, sizeof(c->why), "%s",
 			reason && *reason ? reason : "the target closed the connection");
-		log_warning("conn", "%s at %s: %s", conn_peer_name(c), c->portal, c->why);
 		conn_step(c, CONN_EVENT_TRANSPORT_LOST);
-		conn_log_trail(c);
+		conn_log_end(c);
 	}
 	loss = (struct ini_conn_loss){
 		.error = c->error,

@@ -14,6 +14,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-pr
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer -O1
 SAN_cov  := --coverage -O0
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -w
 OPT      := $(or $(SAN_$(VARIANT)),-O2)
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
@@ -38,15 +39,19 @@ SRC_iseradm  := $(wildcard initiator/cli/*.c)
 KIT      := $(wildcard tests/kit/*.c)
 UNIT     := $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c)
 PAIR     := $(wildcard tests/pair/*.c)
+FUZZ     := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_KIT := $(filter-out $(FUZZ) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
 
 obj       = $(patsubst %.c,$(OUT)/%.o,$(1))
-ALL_SRC  := $(COMMON) $(INI) $(TGT) $(foreach p,$(PROGRAMS),$(SRC_$(p))) $(KIT) $(UNIT) $(PAIR)
+ALL_SRC  := $(COMMON) $(INI) $(TGT) $(foreach p,$(PROGRAMS),$(SRC_$(p))) $(KIT) $(UNIT) $(PAIR) \
+            $(FUZZ) $(FUZZ_KIT) tests/fuzz/replay.c
 UNIT_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(UNIT))
 PAIR_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(PAIR))
+FUZZ_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers lint bench man install clean
+.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers fuzz fuzz-bin fuzz-replay lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -80,6 +85,15 @@ $(UNIT_BIN) $(PAIR_BIN): $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS)
 
 tests-bin: $(UNIT_BIN) $(PAIR_BIN)
 
+# A fuzz driver has libFuzzer's main (VARIANT=fuzz, clang; AFL++: tests/fuzz/README.md), else one that replays its corpus.
+FUZZ_MAIN ?= $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer,$(OUT)/tests/fuzz/replay.o)
+$(OUT)/libfuzzkit.a: $(call obj,$(FUZZ_KIT))
+$(FUZZ_BIN): $(OUT)/tests/%: $(OUT)/tests/%.o $(OUT)/tests/fuzz/replay.o $(OUT)/libfuzzkit.a $(TEST_LIBS)
+	$(if $(Q),@echo "  LD    $@")
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(FUZZ_MAIN) -Wl,--start-group $(OUT)/libfuzzkit.a $(TEST_LIBS) -Wl,--end-group $(LIBS) -lcmocka
+
+fuzz-bin: $(FUZZ_BIN)
+
 # ---- what people call ----
 
 JOBS     := $(shell nproc)
@@ -87,7 +101,6 @@ SUBMAKE  := $(MAKE) --no-print-directory -j$(JOBS)
 packages  = $(if $(SKIP_PACKAGES),,@tests/packages.sh $(1))
 E2E      := $(sort $(wildcard tests/e2e/*.sh))
 PEERS    := $(sort $(wildcard tests/peers/*.sh))
-FUZZ     := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 
 demo: ## everything from nothing: packages, build, target, login, mount, verify, clean up
 	$(call packages,demo)
@@ -99,8 +112,8 @@ programs: $(BIN)
 check: ## install what the tests need, build and run all of them
 	$(call packages,check)
 	@$(SUBMAKE) VARIANT=release programs tests-bin
-	@$(SUBMAKE) VARIANT=asan programs tests-bin
-	@tests/run.sh -j $(JOBS) -l release $(UNIT_BIN) $(PAIR_BIN) -- -l asan $(subst $(OUT),$(BUILD)/asan,$(UNIT_BIN) $(PAIR_BIN)) \
+	@$(SUBMAKE) VARIANT=asan programs tests-bin fuzz-bin
+	@tests/run.sh -j $(JOBS) -l release $(UNIT_BIN) $(PAIR_BIN) -- -l asan $(subst $(OUT),$(BUILD)/asan,$(UNIT_BIN) $(PAIR_BIN) $(FUZZ_BIN)) \
 		-- -j 1 -l release $(E2E) $(PEERS) -- -l asan $(E2E)
 
 check-unit: ## unit tests of one variant (VARIANT=release, asan or tsan)
@@ -110,6 +123,16 @@ check-unit: ## unit tests of one variant (VARIANT=release, asan or tsan)
 check-pair: ## initiator and target in one process (VARIANT=...)
 	@$(SUBMAKE) tests-bin
 	@tests/run.sh -j $(JOBS) -l $(VARIANT) $(PAIR_BIN)
+
+fuzz-replay: ## every fuzz driver's corpus again, under ASan and UBSan, without clang
+	@$(SUBMAKE) VARIANT=asan fuzz-bin
+	@tests/run.sh -j $(JOBS) -l asan $(subst $(OUT),$(BUILD)/asan,$(FUZZ_BIN))
+
+TIME ?= 60
+fuzz: ## every fuzz driver in turn, TIME=60 seconds each (ONLY="fuzz_keys fuzz_cdb" for some)
+	$(call packages,fuzz)
+	@$(SUBMAKE) VARIANT=fuzz CC=clang fuzz-bin
+	@tests/fuzz/run.sh $(BUILD)/fuzz/tests/fuzz $(TIME) $(ONLY)
 
 check-e2e: ## the real programs on loopback (VARIANT=...)
 	@$(SUBMAKE) programs

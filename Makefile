@@ -51,7 +51,7 @@ FUZZ_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers fuzz fuzz-bin fuzz-replay lint bench man install clean
+.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers check-vm bench-vm fuzz fuzz-bin fuzz-replay lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -142,6 +142,16 @@ check-peers: ## against libiscsi, QEMU and tgt
 	$(call packages,check)
 	@$(SUBMAKE) programs
 	@tests/run.sh -l $(VARIANT) $(PEERS)
+
+check-vm: ## against the kernel's iSER, LIO, tgt, libiscsi over siw and rxe, in a Debian guest
+	$(call packages,vm)
+	@$(SUBMAKE) VARIANT=release programs
+	@LIMIT=2400 tests/run.sh -l release tests/vm/all.sh
+
+bench-vm: ## LIO, tgt and isertd in the guest, turn by turn; build/bench-vm/table.md
+	$(call packages,vm)
+	@$(SUBMAKE) VARIANT=release programs
+	@tests/vm/bench.sh $(BUILD)/release $(BUILD)/bench-vm
 
 bench: ## the same work on Iseran and on tgt, turn by turn; build/bench/results.json
 	$(call packages,bench)

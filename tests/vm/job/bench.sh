@@ -41,7 +41,7 @@ bench_iserd() { # target
 	target_start "$1" none || return
 	for load in $LOADS; do
 		IFS=: read -r load rw bs depth <<<"$load"
-		iops=$(timeout 60 iseradm -m lun -o bench -T $IQN -p $PORTAL -I iser -l $LUN --rw "$rw" --bs "${bs^^}" \
+		iops=$(lun -o bench --rw "$rw" --bs "${bs^^}" \
 			--iodepth "$depth" --runtime "$RUNTIME" --json | jq '.iops')
 		figure iserd-bench "$1" "$load" "${iops:-0}" IOPS
 	done

@@ -22,9 +22,11 @@ target_back() { "${KIND}_back"; }
 
 # ---- isertd ----
 
+# On siw it is our software iWARP that meets the kernel's, on the TCP port that siw itself would take.
 isertd_config() { # auth
 	cat <<-YAML
 		portals: ["$PORTAL"]
+		rdma: $([ "$DEVICE" = siw0 ] && echo false || echo true)
 		targets:
 		  - name: $IQN
 		    luns:

@@ -1,43 +1,5 @@
 /* The memory store. */
-#include "tests/unit/target/backend/store.h"
-
-#include <errno.h>
-#include <string.h>
-
-#include "common/base/alloc.h"
-#include "common/base/sys.h"
-
-#define SIZE (1024u * 1024)
-
-struct fixture {
-	struct loop *loop;
-	struct backend *backend;
-	struct backend_channel *channel;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = alloc_zeroed(sizeof(*f));
-	char why[128];
-
-	*state = f;
-	f->loop = loop_new(NULL);
-	if (memory_backend_new(
-		    &(struct memory_config){.size = SIZE}, &f->backend, why, sizeof(why)) < 0)
-		return -1;
-	return backend_open_channel(f->backend, f->loop, &f->channel);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	backend_close_channel(f->channel);
-	backend_free(f->backend);
-	loop_free(f->loop);
-	alloc_free(f);
-	return alloc_live() == 0 ? 0 : -1;
-}
+#include "tests/unit/target/backend/memory_store.h"
 
 static void fresh_memory_reads_as_zeros(void **state)
 {
@@ -146,24 +108,6 @@ static void readonly_memory_refuses_what_changes_it(void **state)
 	assert_int_equal(0, data[0]);
 }
 
-static void impossible_configurations_are_refused_with_a_line(void **state)
-{
-	static const struct memory_config configs[] = {{.size = 0}, {.size = 1000},
-		{.size = 512, .block_size = 4096}, {.size = 4096, .block_size = 1024},
-		{.size = UINT64_MAX - 511}};
-	struct backend *b = NULL;
-	char why[128];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
-		why[0] = '\0';
-		assert_int_equal(-EINVAL, memory_backend_new(&configs[i], &b, why, sizeof(why)));
-		assert_true(strlen(why) > 0);
-		assert_int_equal(-EINVAL, null_backend_new(&configs[i], &b, why, sizeof(why)));
-	}
-	assert_null(b);
-}
-
 static void no_memory_is_survived(void **state)
 {
 	struct fixture *f = *state;
@@ -184,32 +128,6 @@ static void no_memory_is_survived(void **state)
 	assert_null(c);
 }
 
-static void null_store_reads_zeros_and_forgets_writes(void **state)
-{
-	struct fixture *f = *state;
-	struct memory_config config = {.size = SIZE, .block_size = 4096};
-	struct backend_channel *c;
-	struct backend *b;
-	uint8_t data[4096], zeros[4096] = {0};
-	char why[128];
-
-	assert_int_equal(0, null_backend_new(&config, &b, why, sizeof(why)));
-	assert_int_equal(4096, b->info.block_size);
-	assert_int_equal(0, backend_open_channel(b, f->loop, &c));
-	memset(data, 7, sizeof(data));
-	assert_int_equal(0, io_run(c, BACKEND_WRITE, 0, data, sizeof(data)));
-	assert_int_equal(0, io_run(c, BACKEND_READ, 0, data, sizeof(data)));
-	assert_memory_equal(zeros, data, sizeof(data));
-	assert_int_equal(0, io_run(c, BACKEND_FLUSH, 0, NULL, 0));
-	assert_null(backend_map(b, 0, 512));
-	b->info.readonly = true;
-	assert_int_equal(-EROFS, io_run(c, BACKEND_WRITE, 0, data, sizeof(data)));
-	backend_close_channel(c);
-	backend_free(b);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,9 +138,7 @@ int main(void)
 		TEST(discarded_range_of_pinned_memory_reads_as_zeros),
 		TEST(discarding_what_was_never_written_allocates_nothing),
 		TEST(readonly_memory_refuses_what_changes_it),
-		TEST(impossible_configurations_are_refused_with_a_line),
 		TEST(no_memory_is_survived),
-		TEST(null_store_reads_zeros_and_forgets_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

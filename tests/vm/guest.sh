@@ -18,7 +18,7 @@ while getopts m:t: option; do
 done
 shift $((OPTIND - 1))
 job=$1 results=$2
-qemu=qemu-system-x86_64
+qemu="qemu-system-x86_64"
 command -v $qemu >/dev/null || { echo "$qemu is not installed (tests/packages.sh vm)" && exit 77; }
 image=$("$here/image.sh") || exit $?
 

@@ -1,7 +1,7 @@
 # Measurements, turn by turn within one boot: every round starts each target anew and runs every load on it.
 #   bench_roof; bench_kernel TARGET; bench_iserd TARGET; bench_libiscsi TARGET; bench_nvme
 # Each figure is a line in /results/figures: what, who, load, value, unit. Sourced by main; read by bench.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 RUNTIME=${RUNTIME:-3}
 # name, fio's rw, block size, depth
@@ -54,7 +54,6 @@ bench_libiscsi() { # target
 	target_start "$1" none || return
 	for row in 4k-randread-qd1:8:1 4k-randread-qd16:8:16 256k-read-qd8:512:8; do
 		IFS=: read -r load blocks depth <<<"$row"
-		# shellcheck disable=SC2086
 		iops=$(timeout 60 iscsi-perf $TOOLS -m "$depth" -b "$blocks" -t "$RUNTIME" -r "$(url)" 2>&1 | tr '\r' '\n' |
 			sed -nE 's/.*iops average +([0-9]+).*/\1/p' | tail -n 1)
 		figure iscsi-perf "$1" "$load" "${iops:-0}" IOPS

@@ -5,7 +5,7 @@
 #   loss_story                 the target is lost under load, and comes back
 #   chap_story                 CHAP, mutual CHAP, wrong secrets
 #   login_story COUNT          so many logins in a row
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 KERNEL_NAME=iqn.2026-11.org.iseran:kernel
 ISERD_NAME=iqn.2026-11.org.iseran:iserd
@@ -61,7 +61,6 @@ node_new() {
 	node -o new -I iser || return
 	[ -z "$(provider)" ] || node_set iface.rdma_provider softiwarp
 }
-# shellcheck disable=SC2046
 lun() { adm -m lun "$@" -T $IQN -p $PORTAL -I iser $(provider) -l $LUN; }
 login() { node -I iser --login; }
 logout() { node -I iser --logout; }
@@ -107,7 +106,9 @@ disk_story() { # largest block in KiB
 	local dev
 	dev=/dev/$(device_of $LUN)
 	check "it has its size" test "$(blockdev --getsize64 "$dev")" = $((SIZE_MIB << 20))
+	slow_start
 	verified "$dev" "$1"
+	slow_check
 	resets "$dev"
 	image_story
 	check "logout" logout
@@ -118,6 +119,16 @@ disk_story() { # largest block in KiB
 resets() { # device
 	[ "$INITIATOR" = kernel ] && check "LUN reset" sg_reset -d "$1"
 	check "reads go on after it" dd if="$1" of=/dev/null bs=1M count=4 iflag=direct
+}
+
+# iserd takes 30 s for too long. LUN 1 then answers after 40 s, to one read that goes on while the other LUN is tried.
+slow_start() {
+	[ "$INITIATOR-$KIND" = iserd-isertd ] || return 0
+	timeout 200 dd if="/dev/$(device_of 1)" of=/dev/null bs=4k count=1 iflag=direct >/dev/null 2>&1 &
+}
+slow_check() {
+	[ "$INITIATOR-$KIND" = iserd-isertd ] || return 0
+	check "a command that takes too long is aborted" wait_for 60 sh -c "iseradm -m session --json | grep -E '\"aborts\": *[1-9]'"
 }
 
 # LUN 1 of isertd answers after 3 s. Without pings the kernel takes 1 s for too long, and aborts.

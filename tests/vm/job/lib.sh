@@ -1,5 +1,5 @@
 # What the guest's stories are built from: TAP, modules, RDMA devices, processes. Sourced by main.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2086
 set -u
 
 R=/results

@@ -1,7 +1,7 @@
 # What the matrix does with initiators that are libraries: libiscsi's tools and QEMU's block driver, over iSER.
 # Both are libiscsi 1.19 underneath: it declares immediate data and sends none, ignores MaxCmdSN, cannot log in twice
 # in one process, and crashes on Async and TMF responses over iSER; none of the stories needs those. Sourced by main.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 LIBISCSI_NAME=iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-inq
 PERF_NAME=iqn.2010-11.iscsi-perf
@@ -20,7 +20,6 @@ libiscsi_story() {
 	check "iscsi-perf, 4 KiB, depth 32" perf 8 32
 	check "iscsi-perf, 256 KiB, depth 8" perf 512 8
 	for ((i = 1; i <= $1; i++)); do
-		# shellcheck disable=SC2086
 		timeout 20 iscsi-inq $TOOLS "$(url)" >/tmp/inq.out 2>&1 || { fail "$1 logins in a row: number $i: $(tail -n 1 /tmp/inq.out)" && return; }
 	done
 	pass "$1 logins in a row"
@@ -33,21 +32,16 @@ libiscsi_reference() {
 	check "reference: iscsi-perf, 4 KiB, depth 32" perf 8 32
 }
 perf() { # blocks, depth
-	# shellcheck disable=SC2086
 	timeout 30 iscsi-perf $TOOLS -m "$2" -b "$1" -t 3 -r "$(url)" >/tmp/perf.out 2>&1
 	tr '\r' '\n' </tmp/perf.out | grep -E 'iops (average )?[1-9]|iops.*[1-9][0-9]*.*MB/s' || { cat /tmp/perf.out && return 1; }
 }
 libiscsi_chap_story() {
 	target_start "$KIND" chap || return
-	# shellcheck disable=SC2086
 	check_refused "no authentication is refused" 'auth|login|fail' iscsi-inq $TOOLS "$(url)"
-	# shellcheck disable=SC2086
 	check_refused "a wrong secret is refused" 'auth|login|fail' iscsi-inq $TOOLS "$(url $CHAP_NAME%wrong-secret-99)"
-	# shellcheck disable=SC2086
 	libiscsi_proves "login with CHAP" iscsi-inq $TOOLS "$(url $CHAP_NAME%$CHAP_SECRET)"
 	target_stop
 	target_start "$KIND" mutual || return
-	# shellcheck disable=SC2086
 	libiscsi_proves "login with mutual CHAP" env LIBISCSI_CHAP_TARGET_USERNAME=$BACK_NAME \
 		LIBISCSI_CHAP_TARGET_PASSWORD=$BACK_SECRET iscsi-inq $TOOLS "$(url $CHAP_NAME%$CHAP_SECRET)"
 	target_stop

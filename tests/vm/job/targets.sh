@@ -3,7 +3,7 @@
 #   target_stop                in order
 #   target_lose / target_back  every connection is lost under way / logins work again, the data still there
 # Sourced by main.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 IQN=iqn.2026-11.org.iseran:vm
 PORTAL=$IP:3260
@@ -31,7 +31,7 @@ isertd_config() { # auth
 		  - name: $IQN
 		    luns:
 		      - { lun: 0, backend: file, path: $DISK }
-		      - { lun: 1, backend: memory, size: 16M, delay: { read: 3s } }
+		      - { lun: 1, backend: memory, size: 16M, delay: { read: ${SLOW:-3s} } }
 	YAML
 	case $1 in
 	chap | mutual)
@@ -57,7 +57,6 @@ isertd_start() { # auth
 }
 isertd_back() {
 	rm -f /tmp/port
-	# shellcheck disable=SC2086
 	isertd --config /tmp/isertd.yaml --port-file /tmp/port ${ISERTD_OPTIONS-} >>$R/isertd.log 2>&1 &
 	TARGET=$!
 	wait_for 20 test -s /tmp/port || { tail -n 5 $R/isertd.log | sed 's/^/# /' && return 1; }

@@ -25,6 +25,6 @@ How to read it:
 The page is made from the tables of `tests/pair/test_hostile_*.c` by `tests/hostile-page.sh`.
 
 PAGE
-for name in setup iwarp iser login chap session data time initiator_login initiator initiator_tags; do
+for name in setup iwarp iser login keys chap session text data time initiator_login initiator initiator_tags discovery; do
 	HOSTILE_PAGE=1 "$out/tests/pair/test_hostile_$name"
 done | sed '$ d'

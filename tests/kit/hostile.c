@@ -150,10 +150,15 @@ struct ini_session_config hostile_config(struct hostile *h)
 	return c;
 }
 
-void hostile_await(struct hostile *h, const struct ini_session_config *config)
+void hostile_expect(struct hostile *h)
 {
 	h->cmd_sn = h->stat_sn = h->send_msn = h->read_msn = 1;
 	present->awaiting = h;
+}
+
+void hostile_await(struct hostile *h, const struct ini_session_config *config)
+{
+	hostile_expect(h);
 	two_session_start(&h->session, h->ends, config);
 	hostile_settle(h);
 	assert_true(h->fd >= 0);
@@ -271,7 +276,7 @@ static void worlds_close(void **state)
 
 static void say_session(struct hostile *h)
 {
-	if (!h->session.ended && !h->session.lost)
+	if (h->quiet || (!h->session.ended && !h->session.lost))
 		return;
 	hostile_say(h, h->session.error ? strerrorname_np(-h->session.error) : "no error");
 }

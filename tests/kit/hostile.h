@@ -52,6 +52,7 @@ struct hostile {
 	struct iser_header advertise; /* with the next PDU, over iSER */
 	/* a real initiator against which the peer is the target */
 	struct two_session session;
+	bool quiet;	 /* what the session is told is no part of the answer */
 	uint8_t *memory; /* of its task */
 	struct two_task task;
 };
@@ -91,7 +92,9 @@ void hostile_settle(struct hostile *h);
 void hostile_wait(struct hostile *h, uint64_t ns);
 /* What the real initiator asks for by default; it tries once. */
 struct ini_session_config hostile_config(struct hostile *h);
-/* The real initiator connects to this peer. */
+/* The next connection of the real initiator is to this peer. */
+void hostile_expect(struct hostile *h);
+/* The real initiator begins a session with this peer. */
 void hostile_await(struct hostile *h, const struct ini_session_config *config);
 
 /* ---- hostile_wire.c: bytes ---- */

@@ -219,7 +219,7 @@ static const struct hostile_row rows[] = {
 		"11.5: it is thrown away", play_after_abort),
 	OUT("a Data-Out of 2^18+1 bytes", "closed", "13.12: more than was declared", play_long),
 	OUT("a Data-Out that never comes, nor the answer to a ping", "NOP-In, closed",
-		"4.6.1: the ping's time-out", play_never),
+		"11.19: the ping's time-out", play_never),
 
 	LIE(HOSTILE_TCP, "immediate data on a READ", "Reject 09", "RFC 7143 11.3.4", 0xc1, 4096,
 		READ10(8), 512),

@@ -314,6 +314,49 @@ static void play_r2ts(struct hostile *h)
 	hostile_bytes(h, all, sizeof(all));
 }
 
+/* ---- at random ---- */
+
+static uint32_t next(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Whole PDUs of which half have an opcode of a target, and half the tag of the task. However it
+ * ends, the task is told at most once, and the buffer ends where it ended. */
+static void play_random(struct hostile *h)
+{
+	static const uint8_t opcodes[] = {
+		0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x31, 0x32, 0x3f};
+	uint32_t seed = 0xab1e0000u + h->turn, itt;
+	uint8_t bhs[ISCSI_BHS_SIZE];
+
+	hostile_accept(h);
+	hostile_begin_task(h, h->turn & 1, 32);
+	itt = h->pdu.itt;
+	for (unsigned i = 0; i < 50 && !h->closed; i++) {
+		for (size_t k = 0; k < sizeof(bhs); k++)
+			bhs[k] = (uint8_t)next(&seed);
+		if (next(&seed) & 1)
+			bhs[0] = opcodes[next(&seed) % sizeof(opcodes)];
+		if (next(&seed) & 1)
+			put_be32(bhs + 16, itt);
+		if (next(&seed) & 1)
+			memset(bhs + 36, 0, 12);
+		bhs[4] = 0;
+		hostile_pdu(h, bhs, data, next(&seed) & 1 ? 0 : next(&seed) % 600);
+		hostile_settle(h);
+	}
+	hostile_close(h);
+	hostile_settle(h);
+	assert_true(h->task.done <= 1);
+	assert_int_equal(h->memory[32 * 512], 0x5a);
+	assert_int_equal(h->session.lost + h->session.ended, 1);
+	h->quiet = true;
+	hostile_forget(h);
+	hostile_say(h, "closed");
+}
+
 /* ---- lengths and time ---- */
 
 static void play_claims(struct hostile *h)
@@ -428,12 +471,13 @@ static const struct hostile_row rows[] = {
 	TCP("an R2T at offset 65,536", BAD, "11.8.4", play_r2t, R2T(.length = 1, .offset = 65536)),
 	TCP("an R2T at offset 2^32-1", BAD, "11.8.4", play_r2t,
 		R2T(.length = 1, .offset = 0xffffffff)),
-	TCP("an R2T with R2TSN 1 in front", BAD, "11.8.3", play_r2t, R2T(.length = 512, .sn = 1)),
+	TCP("an R2T with R2TSN 1 in front", BAD, "11.8.2", play_r2t, R2T(.length = 512, .sn = 1)),
 	TCP("an R2T with another ITT", BAD, "11.8", play_r2t, R2T(.length = 512, .itt = 1)),
 	TCP("an R2T with TTT 2^32-1", BAD, "11.8.5", play_r2t,
 		R2T(.length = 512, .ttt = 0xffffffff)),
 	TCP("an R2T for a READ", BAD, "11.8", play_r2t_for_read),
 	TCP("three R2Ts where MaxOutstandingR2T is 1", BAD, "13.17", play_r2ts),
+	BOTH("50 PDUs with random fields, 200 seeds", "closed", "7.13", play_random, .times = 200),
 	/* lengths and time */
 	TCP("a DataSegmentLength of 2^24-1", "closed, EMSGSIZE", "13.12", play_claims,
 		.length = 0xffffff),

@@ -1,5 +1,5 @@
 /* Targets that break the rules of connection set-up and login (RFC 5044 section 7.1, RFC 6581
- * section 4, RFC 7143 sections 6 and 11.13) against a real initiator, over both movers. */
+ * section 6, RFC 7143 sections 6 and 11.13) against a real initiator, over both movers. */
 #include <stdio.h>
 
 #include "tests/kit/hostile.h"
@@ -323,7 +323,7 @@ static const struct hostile_row rows[] = {
 
 	BAD("each of the 64 opcodes but Login Response", "6.3", play_opcode, .times = 64),
 	BAD("another ITT", "11.13", play_byte, BYTE(19), .length = 1),
-	BAD("another ISID", "11.13.4", play_byte, BYTE(13), .length = 1),
+	BAD("another ISID", "11.13", play_byte, BYTE(13), .length = 1),
 	BAD("Version-active 1", "11.13.2", play_byte, BYTE(3), .length = 1),
 	OVER(HOSTILE_TCP, "an AHS", "closed, EMSGSIZE", "RFC 7143 11.2.2", play_byte, BYTE(4),
 		.length = 1),
@@ -331,7 +331,7 @@ static const struct hostile_row rows[] = {
 		.length = 1),
 	LOGIN("every reserved bit of byte 1", "Login Request", "11.1: ignored", play_byte, BYTE(1),
 		.length = 0x30),
-	BAD("every stage that was not asked for, and T with C bit", "11.13.1", play_stages,
+	BAD("every stage that was not asked for, and T with C bit", "11.13.6, 11.13.7", play_stages,
 		.times = 11),
 	BAD("a last response with TSIH 0", "11.13.3", play_no_tsih),
 	LOGIN("status class 1 without an address", "closed, EREMCHG", "11.13.5", play_status,

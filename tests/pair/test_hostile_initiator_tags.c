@@ -277,7 +277,7 @@ static void play_read_response(struct hostile *h)
 	}
 #define ENDS(code) "Terminate " code ", closed, EPROTO"
 #define WRITE(in, code, ...)                                                                       \
-	TAG(in, ENDS(code), "RFC 5041 8.2", play_write, .arg = &(const struct reach){__VA_ARGS__})
+	TAG(in, ENDS(code), "RFC 5041 7.2", play_write, .arg = &(const struct reach){__VA_ARGS__})
 #define READ(in, code, ...)                                                                        \
 	TAG(in, ENDS(code), "RFC 5040 4.8", play_read, .arg = &(const struct reach){__VA_ARGS__})
 #define BYTE(n)                                                                                    \
@@ -302,11 +302,11 @@ static const struct hostile_row rows[] = {
 	WRITE("a Write with another key of the STag", "1.1.00", .stag = 1, .length = 8),
 	WRITE("a Write with another index of the STag", "1.1.00", .stag = 0x10000, .length = 8),
 	WRITE("a Write with an STag beyond the table", "1.1.00", .stag = 0x70000000, .length = 8),
-	TAG("a Write to the buffer of a task that is over", ENDS("1.1.00"), "RFC 5041 8.2",
+	TAG("a Write to the buffer of a task that is over", ENDS("1.1.00"), "RFC 5041 7.2",
 		play_write_late),
-	TAG("a Write to a write buffer", ENDS("1.1.00"), "RFC 5041 8.2: DDP has no code for rights",
+	TAG("a Write to a write buffer", ENDS("1.1.00"), "RFC 5041 7.2: DDP has no code for rights",
 		play_write_to_write),
-	TAG("a Write to the STag of another connection", ENDS("1.1.02"), "RFC 5041 8.2",
+	TAG("a Write to the STag of another connection", ENDS("1.1.02"), "RFC 5041 7.2",
 		play_of_another),
 	READ("a Read of one byte more than the write buffer", "0.1.01", .length = WRITE_BYTES + 1),
 	READ("a Read of 2^32-1 bytes", "0.1.01", .length = UINT32_MAX),
@@ -323,7 +323,7 @@ static const struct hostile_row rows[] = {
 	TAG("a Read of the STag of another connection", ENDS("0.1.03"), "RFC 5040 4.8",
 		play_of_another, .length = 1),
 	TAG("one Read more than the IRD", ENDS("0.2.07"), "RFC 5040 4.8", play_reads),
-	TAG("a Read Response that nobody asked for", ENDS("1.0.00"), "RFC 5041 8.2",
+	TAG("a Read Response that nobody asked for", ENDS("1.0.00"), "RFC 5041 7.2",
 		play_read_response),
 	TAG("a response that invalidates the task's tag", "nothing", "RFC 7145 7.3.2",
 		play_invalidate_right),
@@ -343,7 +343,7 @@ static const struct hostile_row rows[] = {
 	TAG("a Send of 75 bytes", "closed, EPROTO", "RFC 7145 10.1.3", play_message, .length = 75),
 	TAG("a Send of 76 bytes, of opcode 0", "closed, EPROTO", "RFC 7143 7.13", play_message,
 		.length = 76),
-	TAG("a Send of 65,000 bytes", "Terminate 1.2.02, closed, EMSGSIZE", "RFC 5041 8.2",
+	TAG("a Send of 65,000 bytes", "Terminate 1.2.02, closed, EMSGSIZE", "RFC 5041 7.2",
 		play_long, .length = 65000),
 	TAG("a Hello", "closed, EPROTO", "RFC 7145 10.1.3", play_message, BYTE(0x20), .length = 28),
 	TAG("a HelloReply that nobody asked for", "closed, EPROTO", "RFC 7145 10.1.3", play_message,

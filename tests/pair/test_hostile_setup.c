@@ -1,5 +1,5 @@
 /* Peers that break the rules of connection set-up: MPA request frames at the target (RFC 5044
- * section 7.1, RFC 6581 section 4). */
+ * section 7.1, RFC 6581 section 6). */
 #include "tests/kit/hostile.h"
 
 #define KEY "MPA ID Req Frame"
@@ -124,9 +124,9 @@ static const struct hostile_row rows[] = {
 		play_bytes, BYTES("MPA ID Rep Frame\x00\x01\x00\x00")),
 	ROW("PD_Length 513, 4096, 32767, 32768 and 65535", "closed", "RFC 5044 7.1.1: at most 512",
 		play_pd_length, .times = 5),
-	ROW("revision 0 and 3 to 255", "closed", "RFC 5044 7.1.1, RFC 6581 4: revision 1 or 2",
+	ROW("revision 0 and 3 to 255", "closed", "RFC 5044 7.1.1, RFC 6581 6: revision 1 or 2",
 		play_revision, .times = 254),
-	ROW("the S bit with 0 to 3 bytes where IRD and ORD should be", "closed", "RFC 6581 4.1",
+	ROW("the S bit with 0 to 3 bytes where IRD and ORD should be", "closed", "RFC 6581 6",
 		play_no_words, .times = 4),
 	ROW("markers asked for", "MPA reply with R, closed", "RFC 5044 7.1.1: R", play_bytes,
 		BYTES(KEY "\x90\x02\x00\x04\x00\x10\x00\x10")),
@@ -134,7 +134,7 @@ static const struct hostile_row rows[] = {
 		BYTES(KEY "\x30\x02\x00\x04\x00\x10\x00\x10")),
 	ROW("every reserved flag", "MPA reply", "RFC 5044 7.1.1: reserved bits are not checked",
 		play_bytes, BYTES(KEY "\x1f\x02\x00\x04\x00\x10\x00\x10")),
-	ROW("IRD and ORD of all ones", "MPA reply", "RFC 6581 4.1: the reply says less",
+	ROW("IRD and ORD of all ones", "MPA reply", "RFC 6581 9.1: the reply says less",
 		play_reads),
 	ROW("512 bytes of private data that mean nothing", "MPA reply", "RFC 7145 5.1.2",
 		play_private_data),

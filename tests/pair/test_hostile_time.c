@@ -1,5 +1,5 @@
 /* Initiators that cost a target memory and time: half-open connections by the thousand, peers that
- * read nothing, that say one byte a second, that log in and fall silent (RFC 7143 sections 4.6.1
+ * read nothing, that say one byte a second, that log in and fall silent (RFC 7143 sections 11.19
  * and 6.3, RFC 7145 section 5.1.2). The clock is virtual: hours pass in a moment. */
 #include <malloc.h>
 #include <sys/resource.h>
@@ -234,7 +234,7 @@ static void play_many_sessions(struct hostile *h)
 	}
 #define BYTES(literal) .arg = (literal), .length = sizeof(literal) - 1
 #define LOGIN_TIME "RFC 7143 6.3: the login's time-out (15 s)"
-#define PING_TIME "RFC 7143 4.6.1: 30 s, and 30 s for the ping"
+#define PING_TIME "RFC 7143 11.19: 30 s, and 30 s for the ping"
 #define REQUEST "MPA ID Req Frame\x10\x02\x00\x04\x00\x10\x00\x10"
 
 static const struct hostile_row rows[] = {
@@ -257,12 +257,12 @@ static const struct hostile_row rows[] = {
 	TIME(HOSTILE_ISER, "full feature", "an FPDU of 8 KiB, one byte a second", "NOP-In, closed",
 		PING_TIME, play_slow_fpdu),
 	TIME(HOSTILE_BOTH, "full feature", "nothing, from the login on", "closed",
-		"RFC 7143 4.6.1: 10 times 30 s, for it may have no receive for a ping",
+		"RFC 7143 11.19: 10 times 30 s, for it may have no receive for a ping",
 		play_silent),
 	TIME(HOSTILE_BOTH, "full feature", "nothing, from its first request on",
 		"NOP-In 2 times, closed", PING_TIME, play_silent_later),
 	TIME(HOSTILE_BOTH, "discovery", "nothing, from the login on", "closed",
-		"RFC 7143 4.6.1: 10 times 30 s", play_silent_discovery),
+		"RFC 7143 11.19: 10 times 30 s", play_silent_discovery),
 	TIME(HOSTILE_BOTH, "full feature", "200 logins, each gone without a Logout", "NOP-In",
 		"RFC 7143 6.3.5: each in place of the one before", play_again_and_again),
 	TIME(HOSTILE_BOTH, "full feature", "100 logins by one name, none of them gone", "closed",

@@ -60,7 +60,7 @@ struct rdmap_read {
 void rdmap_read_decode(const uint8_t bytes[RDMAP_READ_HEADER_SIZE], struct rdmap_read *ret);
 void rdmap_read_encode(const struct rdmap_read *r, uint8_t out[RDMAP_READ_HEADER_SIZE]);
 
-/* ---- faults and Terminate: RFC 5040 section 4.8, RFC 5041 section 8.2, RFC 5044 section 8.3,
+/* ---- faults and Terminate: RFC 5040 section 4.8, RFC 5041 section 7.2, RFC 5044 section 8,
  * RFC 6581 section 8.  Names: layer, then what is wrong. ---- */
 
 enum rdmap_fault {

@@ -7,7 +7,7 @@ set -u
 
 bin=$(cd "$1" && pwd) || exit 2
 tree=${2:-/usr/share/doc}
-work=$(mktemp -d /tmp/iseran-demo.XXXXXX) || exit 1
+work=$(mktemp -d "${TMPDIR:-/tmp}/iseran-demo.XXXXXX") || exit 1
 iqn=iqn.2026-11.org.iseran:demo
 export ISERAN_STATE_DIR=$work/state ISERAN_RUNTIME_DIR=$work/run ISERTD_CONTROL=$work/isertd.sock
 export PATH=$bin:$PATH
@@ -29,17 +29,23 @@ fail() {
 	exit 1
 }
 
+target_lives() { [ -n "$target_pid" ] && kill -0 "$target_pid" 2>/dev/null; }
+
+# Not to be interrupted itself. Without its target a mounted file system would wait for the replacement time-out:
+# then its session ends first.
 # shellcheck disable=SC2317  # called by trap
 clean_up() {
-	trap - EXIT INT TERM HUP
+	trap - EXIT
+	trap '' INT TERM HUP
+	if ! target_lives && [ -S "$work/run/iserd.sock" ]; then
+		timeout 20 iseradm -m node --logout all --force >/dev/null 2>&1
+	fi
 	mountpoint -q "$work/mnt" 2>/dev/null && umount -l "$work/mnt"
 	if [ -S "$work/run/iserd.sock" ]; then
 		timeout 20 iseradm -m node --logout all --force >/dev/null 2>&1
 		timeout 10 iseradm -m daemon -o stop >/dev/null 2>&1
 	fi
-	if [ -n "$target_pid" ] && kill -0 "$target_pid" 2>/dev/null; then
-		kill "$target_pid" && wait "$target_pid" 2>/dev/null
-	fi
+	target_lives && kill "$target_pid" && wait "$target_pid" 2>/dev/null
 	rm -rf --one-file-system "$work"
 }
 trap clean_up EXIT
@@ -48,7 +54,8 @@ trap 'echo; echo "demo: interrupted; cleaning up" >&2; exit 130' INT TERM HUP
 start_target() { # port
 	rm -f "$work/port"
 	printf '    $ isertd --portal 127.0.0.1:%s --target %s --lun 0=file=disk.img &\n' "$1" "$iqn"
-	isertd --portal "127.0.0.1:$1" --target "$iqn" --lun "0=file=$work/disk.img" --port-file "$work/port" \
+	# In a session of its own: Ctrl-C shall not reach it before its initiator has unmounted.
+	setsid isertd --portal "127.0.0.1:$1" --target "$iqn" --lun "0=file=$work/disk.img" --port-file "$work/port" \
 		>>"$work/isertd.log" 2>&1 &
 	target_pid=$!
 	for _ in $(seq 100); do
@@ -72,10 +79,11 @@ sums() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum); 
 bench() { # transport
 	local row
 	row=""
-	for load in "randread 4K 1" "randread 4K 32" "randwrite 4K 32" "read 1M 8" "write 1M 8"; do
+	# The large writes first: random ones into the sparse image would scatter it over the disk.
+	for load in "write 1M 8" "read 1M 8" "randread 4K 1" "randread 4K 32" "randwrite 4K 32"; do
 		set -- "$1" $load
 		out=$(iseradm -m lun -o bench -T "$iqn" -p "127.0.0.1:$port" -I "$1" -l 0 --rw "$2" --bs "$3" --iodepth "$4" \
-			--runtime 1 --plain) || fail "the measurement failed: $out"
+			--size 256M --runtime 1 --plain) || fail "the measurement failed: $out"
 		row="$row$(printf '      %-5s %-9s %4s  depth %-3s %s' "$1" "$2" "$3" "$4" "$out")"$'\n'
 	done
 	printf '%s' "$row"

@@ -96,7 +96,8 @@ free_port() { # one that nobody listens on now
 # start_isertd ARGS...: in the background; sets TARGET_PID, PORT and PORTAL. Its log is $W/isertd.log.
 start_isertd() {
 	rm -f "$W/port"
-	isertd "$@" --port-file "$W/port" >>"$W/isertd.log" 2>&1 &
+	# In a session of its own: Ctrl-C shall not reach it before its initiator has unmounted.
+	setsid isertd "$@" --port-file "$W/port" >>"$W/isertd.log" 2>&1 &
 	TARGET_PID=$!
 	PIDS+=("$TARGET_PID")
 	if ! wait_for 10 test -s "$W/port"; then
@@ -123,11 +124,16 @@ start_tgtd() { # control port number, portal port: sets TGTD_PID
 # shellcheck disable=SC2317
 finish() {
 	local status=$? i log
-	trap - EXIT INT TERM
+	trap - EXIT
+	trap '' INT TERM
 	for ((i = ${#CLEANUPS[@]} - 1; i >= 0; i--)); do
 		eval "${CLEANUPS[i]}" >/dev/null 2>&1
 	done
-	mountpoint -q "$W/mnt" && umount -l "$W/mnt"
+	# Without its target a mounted file system would wait for the replacement time-out.
+	if mountpoint -q "$W/mnt"; then
+		kill -0 "${TARGET_PID-0}" || timeout 30 iseradm -m node --logout all --force
+		umount -l "$W/mnt"
+	fi >/dev/null 2>&1
 	if [ -S "$W/run/iserd.sock" ]; then
 		timeout 30 iseradm -m node --logout all --force >/dev/null 2>&1
 		timeout 20 iseradm -m daemon -o stop >/dev/null 2>&1

@@ -197,43 +197,6 @@ static void verbs_are_found_or_the_nearest_is_named(void **state)
 	assert_non_null(strstr(text, "'tool --help' lists the commands\n"));
 }
 
-static void sizes_are_powers_of_1024(void **state)
-{
-	static const struct {
-		const char *text;
-		int rc;
-		uint64_t bytes;
-	} rows[] = {
-		{"0", 0, 0},
-		{"512", 0, 512},
-		{"4K", 0, 4096},
-		{"4k", 0, 4096},
-		{"4KiB", 0, 4096},
-		{"1M", 0, 1048576},
-		{"2G", 0, 2147483648},
-		{"1T", 0, 1099511627776},
-		{"18446744073709551615", 0, UINT64_MAX},
-		{"18446744073709551616", -ERANGE, 0},
-		{"16777216T", -ERANGE, 0},
-		{"", -EINVAL, 0},
-		{"K", -EINVAL, 0},
-		{"-1", -EINVAL, 0},
-		{" 1", -EINVAL, 0},
-		{"1.5G", -EINVAL, 0},
-		{"1KB", -EINVAL, 0},
-		{"1X", -EINVAL, 0},
-		{"1 G", -EINVAL, 0},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t bytes = 0;
-
-		if (size_parse(rows[i].text, &bytes) != rows[i].rc || bytes != rows[i].bytes)
-			fail_msg("'%s'", rows[i].text);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,7 +208,6 @@ int main(void)
 		cmocka_unit_test(list_that_is_too_long_is_refused),
 		cmocka_unit_test(help_is_aligned),
 		cmocka_unit_test(verbs_are_found_or_the_nearest_is_named),
-		cmocka_unit_test(sizes_are_powers_of_1024),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,205 +1,5 @@
 /* The turn of the loop: watches, deferred calls, flushers, pollers, and the order of it all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "common/base/alloc.h"
-#include "common/base/sys.h"
-#include "common/loop/loop.h"
-
-struct fixture {
-	struct loop *loop;
-	char trace[64];
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = alloc_zeroed(sizeof(*f));
-
-	f->loop = loop_new(&(struct loop_config){.virtual_clock = true});
-	*state = f;
-	return f->loop ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	loop_free(f->loop);
-	alloc_free(f);
-	return alloc_live() == 0 ? 0 : -1;
-}
-
-/* ---- watches ---- */
-
-struct end {
-	struct loop_watch watch;
-	struct end *victim;
-	unsigned calls, last_events;
-	bool reopen;
-};
-
-static void end_ready(struct loop_watch *w, unsigned events)
-{
-	struct end *e = container_of(w, struct end, watch);
-	char byte[16];
-
-	e->calls++;
-	e->last_events = events;
-	if (events & LOOP_READABLE)
-		(void)!read(w->fd, byte, sizeof(byte));
-	if (e->victim) {
-		struct loop *l = w->loop;
-
-		loop_watch_remove(&e->victim->watch);
-		if (e->reopen)
-			assert_int_equal(0, loop_watch_add(l, &e->victim->watch, LOOP_WRITABLE));
-	}
-}
-
-static void pair_open(struct end ends[2])
-{
-	int fds[2];
-
-	memset(ends, 0, 2 * sizeof(*ends));
-	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds));
-	for (int i = 0; i < 2; i++) {
-		ends[i].watch.fd = fds[i];
-		ends[i].watch.ready = end_ready;
-	}
-}
-
-static void pair_close(struct end ends[2])
-{
-	for (int i = 0; i < 2; i++) {
-		loop_watch_remove(&ends[i].watch);
-		close(ends[i].watch.fd);
-	}
-}
-
-static void readable_is_reported_while_there_is_data(void **state)
-{
-	struct fixture *f = *state;
-	struct end ends[2];
-
-	pair_open(ends);
-	assert_int_equal(0, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
-	assert_false(loop_turn(f->loop, 0));
-	assert_int_equal(17, write(ends[1].watch.fd, "12345678901234567", 17));
-	assert_true(loop_turn(f->loop, 0));
-	assert_true(loop_turn(f->loop, 0));
-	assert_false(loop_turn(f->loop, 0));
-	assert_int_equal(2, ends[0].calls);
-	assert_int_equal(LOOP_READABLE, ends[0].last_events);
-	pair_close(ends);
-}
-
-static void hangup_is_reported_though_not_asked_for(void **state)
-{
-	struct fixture *f = *state;
-	struct end ends[2];
-
-	pair_open(ends);
-	assert_int_equal(0, loop_watch_add(f->loop, &ends[0].watch, 0));
-	close(ends[1].watch.fd);
-	assert_true(loop_turn(f->loop, 0));
-	assert_int_equal(LOOP_HANGUP, ends[0].last_events);
-	loop_watch_remove(&ends[0].watch);
-	close(ends[0].watch.fd);
-}
-
-static void watch_removed_by_an_earlier_handler_of_the_turn_is_not_called(void **state)
-{
-	struct fixture *f = *state;
-	struct end a[2], b[2];
-
-	pair_open(a);
-	pair_open(b);
-	/* Both are ready in one epoll_wait(); each removes the other: exactly one is called. */
-	a[0].victim = &b[0];
-	b[0].victim = &a[0];
-	assert_int_equal(0, loop_watch_add(f->loop, &a[0].watch, LOOP_WRITABLE));
-	assert_int_equal(0, loop_watch_add(f->loop, &b[0].watch, LOOP_WRITABLE));
-	assert_true(loop_turn(f->loop, 0));
-	assert_int_equal(1, a[0].calls + b[0].calls);
-	pair_close(a);
-	pair_close(b);
-}
-
-static void watch_that_takes_a_removed_ones_slot_does_not_get_its_event(void **state)
-{
-	struct fixture *f = *state;
-	struct end a[2], b[2];
-
-	pair_open(a);
-	pair_open(b);
-	a[0].victim = &b[0];
-	b[0].victim = &a[0];
-	a[0].reopen = b[0].reopen = true;
-	assert_int_equal(0, loop_watch_add(f->loop, &a[0].watch, LOOP_WRITABLE));
-	assert_int_equal(0, loop_watch_add(f->loop, &b[0].watch, LOOP_WRITABLE));
-	assert_true(loop_turn(f->loop, 0));
-	assert_int_equal(1, a[0].calls + b[0].calls);
-	pair_close(a);
-	pair_close(b);
-}
-
-static void watch_removed_twice_or_never_added_is_harmless(void **state)
-{
-	struct fixture *f = *state;
-	struct end ends[2];
-
-	pair_open(ends);
-	loop_watch_remove(&ends[0].watch);
-	assert_int_equal(-ENOENT, loop_watch_change(&ends[0].watch, LOOP_WRITABLE));
-	assert_int_equal(0, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
-	assert_int_equal(-EEXIST, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
-	loop_watch_remove(&ends[0].watch);
-	loop_watch_remove(&ends[0].watch);
-	pair_close(ends);
-}
-
-static void more_watches_than_the_first_table_holds(void **state)
-{
-	struct fixture *f = *state;
-	struct end ends[200][2];
-
-	for (int i = 0; i < 200; i++) {
-		pair_open(ends[i]);
-		assert_int_equal(0, loop_watch_add(f->loop, &ends[i][0].watch, LOOP_WRITABLE));
-	}
-	assert_true(loop_turn(f->loop, 0));
-	for (int i = 0; i < 200; i++) {
-		assert_int_equal(1, ends[i][0].calls);
-		pair_close(ends[i]);
-	}
-}
-
-static void failed_watch_can_be_added_again(void **state)
-{
-	struct fixture *f = *state;
-	struct end ends[2];
-
-	pair_open(ends);
-	sys_fail_nth(1, ENOSPC);
-	assert_int_equal(-ENOSPC, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
-	assert_int_equal(0, loop_watch_add(f->loop, &ends[0].watch, LOOP_READABLE));
-	sys_fail_nth(1, ENOMEM);
-	assert_int_equal(-ENOMEM, loop_watch_change(&ends[0].watch, LOOP_WRITABLE));
-	assert_int_equal(0, loop_watch_change(&ends[0].watch, LOOP_WRITABLE));
-	assert_true(loop_turn(f->loop, 0));
-	assert_int_equal(LOOP_WRITABLE, ends[0].last_events);
-	pair_close(ends);
-}
-
-/* ---- calls ---- */
+#include "tests/unit/common/loop/loop_kit.h"
 
 struct letter {
 	struct loop_call call;
@@ -307,8 +107,6 @@ static void call_that_always_defers_itself_does_not_keep_flushers_and_watches_wa
 	pair_close(ends);
 }
 
-/* ---- pollers ---- */
-
 struct queue {
 	struct loop_poller poller;
 	int entries, armed;
@@ -371,32 +169,9 @@ static void failed_allocation_or_call_leaves_no_loop(void **state)
 	loop_free(NULL);
 }
 
-static void loop_without_pwait2_waits_in_milliseconds(void **state)
-{
-	struct loop *l = loop_new(NULL);
-	uint64_t before;
-
-	(void)state;
-	sys_fail_nth(1, ENOSYS);
-	loop_turn(l, 1);
-	before = loop_now(l);
-	loop_turn(l, 2 * LOOP_NS_PER_MS + 1);
-	assert_true(loop_now(l) - before >= 2 * LOOP_NS_PER_MS);
-	loop_free(l);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(readable_is_reported_while_there_is_data),
-		TEST(hangup_is_reported_though_not_asked_for),
-		TEST(watch_removed_by_an_earlier_handler_of_the_turn_is_not_called),
-		TEST(watch_that_takes_a_removed_ones_slot_does_not_get_its_event),
-		TEST(watch_removed_twice_or_never_added_is_harmless),
-		TEST(more_watches_than_the_first_table_holds),
-		TEST(failed_watch_can_be_added_again),
 		TEST(flusher_comes_after_all_calls_of_the_turn),
 		TEST(flusher_that_defers_makes_the_turn_go_round_again),
 		TEST(call_deferred_twice_runs_once),
@@ -405,7 +180,6 @@ int main(void)
 		cmocka_unit_test(poller_with_entries_keeps_the_loop_from_sleeping),
 		cmocka_unit_test(loop_that_spins_looks_often_before_it_sleeps),
 		cmocka_unit_test(failed_allocation_or_call_leaves_no_loop),
-		cmocka_unit_test(loop_without_pwait2_waits_in_milliseconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

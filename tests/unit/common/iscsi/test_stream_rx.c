@@ -1,122 +1,6 @@
-/* PDUs over bytes (RFC 7143 section 11.2), both directions: digests, AHS, padding, and every
- * chunking. Digests' values are computed by the bit-wise definition of CRC32C (section 13.1), not
- * by crc32c.h. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "common/base/bytes.h"
-#include "common/iscsi/stream.h"
-
-static uint32_t crc_by_definition(const uint8_t *data, size_t length)
-{
-	uint32_t crc = 0xffffffff;
-
-	for (size_t i = 0; i < length; i++) {
-		crc ^= data[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-	}
-	return ~crc;
-}
-
-static int sent_count;
-
-static void count_sent(struct iscsi_tx_pdu *p)
-{
-	(void)p;
-	sent_count++;
-}
-
-/* A NOP-Out with `length` bytes, and a SCSI Command with AHS, as one run of bytes. */
-struct run {
-	uint8_t bytes[8192];
-	size_t length;
-	uint8_t data[1001], ahs[8];
-};
-
-static void gather(struct iscsi_tx *tx, struct run *r)
-{
-	struct iovec iov[64];
-	size_t bytes;
-	int n = iscsi_tx_have(tx, iov, 64, &bytes);
-
-	r->length = 0;
-	for (int i = 0; i < n; i++) {
-		memcpy(r->bytes + r->length, iov[i].iov_base, iov[i].iov_len);
-		r->length += iov[i].iov_len;
-	}
-	assert_int_equal(bytes, r->length);
-	assert_int_equal(bytes, tx->queued_bytes);
-}
-
-static void run_make(struct run *r, bool header_digest, bool data_digest)
-{
-	struct iscsi_pdu nop = {.opcode = ISCSI_NOP_OUT, .itt = 7};
-	struct iscsi_pdu command = {.opcode = ISCSI_SCSI_COMMAND,
-		.itt = 8,
-		.final = true,
-		.ahs_words = 2,
-		.command.write = true};
-	struct iscsi_pdu logout = {.opcode = ISCSI_LOGOUT_REQUEST, .itt = 9};
-	struct iscsi_tx_pdu p[3] = {
-		{.sent = count_sent}, {.sent = count_sent}, {.sent = count_sent}};
-	struct iscsi_tx tx;
-
-	for (size_t i = 0; i < sizeof(r->data); i++)
-		r->data[i] = (uint8_t)(i * 7);
-	memcpy(r->ahs, "\x00\x05\x01\x00\xaa\xbb\xcc\xdd", 8);
-	iscsi_tx_init(&tx);
-	tx.header_digest = header_digest;
-	tx.data_digest = data_digest;
-	iscsi_tx_queue(&tx, &p[0], &nop, NULL, r->data, 1001);
-	iscsi_tx_queue(&tx, &p[1], &command, r->ahs, r->data, 6);
-	iscsi_tx_queue(&tx, &p[2], &logout, NULL, NULL, 0);
-	gather(&tx, r);
-	sent_count = 0;
-	/* Retired in odd pieces, each PDU once. */
-	for (size_t left = r->length; left;) {
-		size_t n = min_size(left, 37);
-
-		iscsi_tx_sent(&tx, n);
-		left -= n;
-	}
-	assert_int_equal(sent_count, 3);
-	assert_true(list_empty(&tx.queue));
-	assert_int_equal(tx.queued_bytes, 0);
-}
-
-static void digests_padding_and_ahs_are_laid_out_as_the_standard_says(void **state)
-{
-	static struct run r;
-	uint8_t padded[1004] = {0};
-	size_t at = ISCSI_BHS_SIZE;
-
-	(void)state;
-	run_make(&r, true, true);
-	assert_int_equal(r.length, (48 + 4 + 1004 + 4) + (48 + 8 + 4 + 8 + 4) + (48 + 4));
-	assert_int_equal(get_be24(r.bytes + 5), 1001);
-	assert_int_equal(get_le32(r.bytes + at), crc_by_definition(r.bytes, 48));
-	memcpy(padded, r.data, 1001);
-	assert_memory_equal(r.bytes + at + 4, padded, 1004);
-	assert_int_equal(get_le32(r.bytes + at + 4 + 1004), crc_by_definition(padded, 1004));
-	at = 48 + 4 + 1004 + 4;
-	assert_int_equal(r.bytes[at + 4], 2);
-	assert_memory_equal(r.bytes + at + 48, r.ahs, 8);
-	assert_int_equal(get_le32(r.bytes + at + 56), crc_by_definition(r.bytes + at, 56));
-}
-
-static void without_digests_there_is_only_padding(void **state)
-{
-	static struct run r;
-
-	(void)state;
-	run_make(&r, false, false);
-	assert_int_equal(r.length, (48 + 1004) + (48 + 8 + 8) + 48);
-}
+/* PDUs out of a byte stream (common/iscsi/stream_rx.c): digests, AHS, padding, and every chunking.
+ */
+#include "tests/unit/common/iscsi/stream_run.h"
 
 /* What the receiver of a run must have seen. */
 struct seen {
@@ -318,36 +202,98 @@ static void place_taken_back_in_mid_segment_is_not_touched_again(void **state)
 	assert_int_equal(data[100], 0xee);
 }
 
-static void queued_pdu_can_be_taken_back_until_it_has_begun(void **state)
+/* The length is believed only when the digest has vouched for it: a spoiled length is a spoiled
+ * header, not a reason to wait for 16 MiB. */
+static void spoiled_length_is_a_digest_error(void **state)
 {
-	struct iscsi_pdu nop = {.opcode = ISCSI_NOP_OUT};
-	struct iscsi_tx_pdu a = {.sent = count_sent}, b = {.sent = count_sent};
-	struct iovec iov[10];
-	struct iscsi_tx tx;
-	size_t bytes;
+	static struct run r;
+	struct iscsi_rx rx;
+	size_t used;
 
 	(void)state;
-	iscsi_tx_init(&tx);
-	iscsi_tx_queue(&tx, &a, &nop, NULL, "abcd", 4);
-	iscsi_tx_queue(&tx, &b, &nop, NULL, "efgh", 4);
-	assert_false(iscsi_tx_begun(&tx, &a));
-	iscsi_tx_sent(&tx, 50);
-	assert_true(iscsi_tx_begun(&tx, &a));
-	assert_false(iscsi_tx_begun(&tx, &b));
-	iscsi_tx_remove(&tx, &b);
-	assert_int_equal(iscsi_tx_have(&tx, iov, 10, &bytes), 1);
-	assert_int_equal(bytes, 2);
-	assert_memory_equal(iov[0].iov_base, "cd", 2);
-	assert_int_equal(tx.queued_bytes, 2);
-	/* Fewer iovecs than one PDU may need: nothing is torn. */
-	assert_int_equal(iscsi_tx_have(&tx, iov, 4, &bytes), 0);
+	run_make(&r, true, false);
+	r.bytes[5] ^= 0xff;
+	iscsi_rx_init(&rx, 8192);
+	rx.header_digest = true;
+	assert_int_equal(iscsi_rx_feed(&rx, r.bytes, r.length, &used), -EBADMSG);
+}
+
+/* A data segment that nobody placed is read to its end and thrown away. */
+static void data_without_a_place_is_read_past(void **state)
+{
+	static struct run r;
+	struct iscsi_rx rx;
+	void *place;
+	size_t used, at;
+
+	(void)state;
+	run_make(&r, false, true);
+	iscsi_rx_init(&rx, 8192);
+	rx.data_digest = true;
+	assert_int_equal(iscsi_rx_feed(&rx, r.bytes, r.length, &used), ISCSI_RX_HEADER);
+	assert_int_equal(iscsi_rx_data_left(&rx), 0);
+	for (at = used;;) {
+		size_t n = iscsi_rx_want(&rx, &place);
+		int event;
+
+		assert_true(n > 0 && n <= 1001);
+		memcpy(place, r.bytes + at, n);
+		at += n;
+		event = iscsi_rx_got(&rx, n);
+		if (event == ISCSI_RX_PDU)
+			break;
+		assert_int_equal(event, ISCSI_RX_NONE);
+	}
+	assert_false(rx.data_digest_bad);
+	assert_int_equal(at, 48 + 1004 + 4);
+	assert_true(iscsi_rx_idle(&rx));
+}
+
+/* Digests begin with the PDU behind the login (section 6.3.4). */
+static void digests_take_effect_with_the_next_pdu(void **state)
+{
+	static struct run plain, digested;
+	struct iscsi_rx rx;
+	uint8_t data[1001];
+	size_t used, more;
+
+	(void)state;
+	run_make(&plain, false, false);
+	run_make(&digested, true, true);
+	iscsi_rx_init(&rx, 8192);
+	assert_int_equal(iscsi_rx_feed(&rx, plain.bytes, 48 + 1004, &used), ISCSI_RX_HEADER);
+	assert_int_equal(
+		iscsi_rx_feed(&rx, plain.bytes + used, 48 + 1004 - used, &more), ISCSI_RX_PDU);
+	rx.header_digest = rx.data_digest = true;
+	assert_int_equal(
+		iscsi_rx_feed(&rx, digested.bytes, digested.length, &used), ISCSI_RX_HEADER);
+	assert_int_equal(used, 52);
+	iscsi_rx_place(&rx, data);
+	assert_int_equal(iscsi_rx_feed(&rx, digested.bytes + used, digested.length - used, &more),
+		ISCSI_RX_PDU);
+	assert_false(rx.data_digest_bad);
+}
+
+/* A malformed PDU is told with its decode error, and the stream goes on behind it. */
+static void malformed_pdu_does_not_break_the_stream(void **state)
+{
+	uint8_t bytes[96] = {0x1f, 0x80}; /* no such opcode */
+	struct iscsi_rx rx;
+	size_t used;
+
+	(void)state;
+	bytes[48] = 0x40; /* a NOP-Out */
+	bytes[49] = 0x80;
+	iscsi_rx_init(&rx, 8192);
+	assert_int_equal(iscsi_rx_feed(&rx, bytes, 96, &used), ISCSI_RX_PDU);
+	assert_int_equal(rx.decode_error, -EOPNOTSUPP);
+	assert_int_equal(iscsi_rx_feed(&rx, bytes + used, 96 - used, &used), ISCSI_RX_PDU);
+	assert_int_equal(rx.decode_error, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(digests_padding_and_ahs_are_laid_out_as_the_standard_says),
-		cmocka_unit_test(without_digests_there_is_only_padding),
 		cmocka_unit_test(every_chunking_gives_the_same_pdus),
 		cmocka_unit_test(header_digest_mismatch_breaks_the_stream_for_good),
 		cmocka_unit_test(data_digest_mismatch_is_told_with_the_pdu),
@@ -355,7 +301,10 @@ int main(void)
 		cmocka_unit_test(ahs_longer_than_allowed_is_refused),
 		cmocka_unit_test(the_longest_ahs_fits),
 		cmocka_unit_test(place_taken_back_in_mid_segment_is_not_touched_again),
-		cmocka_unit_test(queued_pdu_can_be_taken_back_until_it_has_begun),
+		cmocka_unit_test(spoiled_length_is_a_digest_error),
+		cmocka_unit_test(data_without_a_place_is_read_past),
+		cmocka_unit_test(digests_take_effect_with_the_next_pdu),
+		cmocka_unit_test(malformed_pdu_does_not_break_the_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@
 #define TASKS 4u  /* under way per actor */
 #define BLOCK 512u
 #define BLOCKS_MAX 64u
-#define LUN_BLOCKS (8u << 11)
+#define OWN_BLOCKS (8u * 2048 / (INITIATORS * ACTORS)) /* of each LUN: an actor's own */
 
 static uint32_t seed_chosen(void)
 {
@@ -163,11 +163,14 @@ static void task_move(struct actor_task *t, bool writes)
 {
 	struct actor *a = t->actor;
 	uint32_t blocks = 1 + random_next(a) % BLOCKS_MAX;
+	/* Two that write one block have no order, but one that comes back has: its old session is
+	 * fenced. */
+	uint32_t first = (a->initiator->index * ACTORS + a->index) * OWN_BLOCKS;
 	struct dm_buffer buffer = {t->data, blocks * BLOCK, NULL};
 	unsigned length;
 
 	cdb_read_write(t->task.cdb, writes ? SCSI_DATA_OUT : SCSI_DATA_IN,
-		random_next(a) % (LUN_BLOCKS - BLOCKS_MAX), blocks, false, &length);
+		first + random_next(a) % (OWN_BLOCKS - BLOCKS_MAX), blocks, false, &length);
 	if (writes)
 		t->task.write = buffer;
 	else

@@ -208,6 +208,27 @@ int worker_channel_get(struct worker *w, struct tgt_lun *lun, struct backend_cha
 	return 0;
 }
 
+static void lun_open_memory(struct worker *w, struct tgt_lun *lun)
+{
+	struct backend_channel *channel;
+
+	if (lun->device->backend->ops->memory && worker_channel_get(w, lun, &channel) == 0)
+		worker_channel_put(w, lun);
+}
+
+void worker_open_memory(struct worker *w)
+{
+	struct tgt_target *t;
+
+	pthread_mutex_lock(&w->targets->lock);
+	list_for_each(t, &w->targets->targets, link)
+	{
+		for (size_t i = 0; i < t->lun_count; i++)
+			lun_open_memory(w, t->luns[i]);
+	}
+	pthread_mutex_unlock(&w->targets->lock);
+}
+
 void worker_channel_put(struct worker *w, struct tgt_lun *lun)
 {
 	struct worker_channel *c = lun->channels[w->index];

@@ -70,6 +70,9 @@ void worker_free(struct worker *w);
 int worker_add_mover(struct worker *w, struct dm_mover *mover, struct worker_mover **ret);
 /* A connection or a session of this worker has gone. */
 void worker_settle(struct worker *w);
+/* Opens the channels of LUNs that are memory, and registers that. At start, where a device takes
+ * its time for it: later it would be a login that waits. */
+void worker_open_memory(struct worker *w);
 /* Closes every channel; no session is left. On the worker's loop. */
 void worker_close_channels(struct worker *w);
 /* Flushes the backend of every channel, then calls `done`. No session is left. -ENOMEM: nothing was

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "common/base/sys.h"
 
 #define RETRIES 7 /* the most that InfiniBand has */
@@ -70,6 +71,19 @@ struct rdma_provider *verbs_new(struct loop *loop, const struct verbs_config *co
 	p->watchdog.expired = verbs_watchdog;
 	loop_poller_add(loop, &p->poller);
 	return &p->base;
+}
+
+void verbs_prepare(struct rdma_provider *p)
+{
+	struct ibv_context **all = rdma_get_devices(NULL);
+	struct verbs_device *d;
+
+	for (size_t i = 0; all && all[i]; i++)
+		if (verbs_device_get(verbs_of(p), all[i], &d) < 0)
+			log_debug(
+				"verbs", "%s cannot be used", ibv_get_device_name(all[i]->device));
+	if (all)
+		rdma_free_devices(all);
 }
 
 /* ---- which device routes to an address ---- */

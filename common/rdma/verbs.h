@@ -28,6 +28,9 @@ struct verbs_config {
 bool verbs_built_in(void);
 /* NULL when there is no memory. Devices are looked for when connections want them. */
 struct rdma_provider *verbs_new(struct loop *loop, const struct verbs_config *config);
+/* Takes up every device that is there by now, so that the first connection need not wait for
+ * memory to be registered. On the provider's loop, or before it runs. */
+void verbs_prepare(struct rdma_provider *p);
 /* Whether an RDMA device of this host routes to `to`: one that holds the address this host would
  * send from. Loopback is routed by none. Its name goes into `device`, which may be NULL. */
 bool verbs_routes_to(const struct address *to, char device[64]);

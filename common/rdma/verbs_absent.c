@@ -16,6 +16,11 @@ struct rdma_provider *verbs_new(struct loop *loop, const struct verbs_config *co
 	return NULL;
 }
 
+void verbs_prepare(struct rdma_provider *p)
+{
+	(void)p;
+}
+
 bool verbs_routes_to(const struct address *to, char device[64])
 {
 	(void)to;

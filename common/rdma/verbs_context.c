@@ -21,6 +21,7 @@ static struct {
 	struct {
 		struct ibv_context *context; /* NULL: free */
 		unsigned users;
+		bool gone;
 	} rows[CONTEXTS_MAX];
 } contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -42,6 +43,8 @@ void verbs_context_hold(struct ibv_context *context)
 	if (i == CONTEXTS_MAX)
 		i = row_find(NULL);
 	if (i < CONTEXTS_MAX) { /* else it is not looked after: its removal waits for our end */
+		if (contexts.rows[i].context != context)
+			contexts.rows[i].gone = false;
 		contexts.rows[i].context = context;
 		contexts.rows[i].users++;
 	}
@@ -59,9 +62,22 @@ void verbs_context_put(struct ibv_context *context)
 	pthread_mutex_unlock(&contexts.lock);
 }
 
+void verbs_context_lost(struct ibv_context *context)
+{
+	size_t i;
+
+	pthread_mutex_lock(&contexts.lock);
+	i = row_find(context);
+	if (i < CONTEXTS_MAX)
+		contexts.rows[i].gone = true;
+	pthread_mutex_unlock(&contexts.lock);
+}
+
+/* The device of uverbs goes first; that of the RDMA device itself stays until all have closed it.
+ */
 bool verbs_context_is_gone(const struct ibv_context *context)
 {
-	return access(context->device->ibdev_path, F_OK) < 0 && errno == ENOENT;
+	return access(context->device->dev_path, F_OK) < 0 && errno == ENOENT;
 }
 
 /* librdmacm still holds the context, and will close these numbers one day: until then they name
@@ -86,7 +102,8 @@ void verbs_contexts_sweep(void)
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		struct ibv_context *context = contexts.rows[i].context;
 
-		if (!context || contexts.rows[i].users || !verbs_context_is_gone(context))
+		if (!context || contexts.rows[i].users ||
+			!(contexts.rows[i].gone || verbs_context_is_gone(context)))
 			continue;
 		log_info("verbs", "%s is released", ibv_get_device_name(context->device));
 		descriptors_give_back(context);

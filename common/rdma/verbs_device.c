@@ -269,6 +269,7 @@ void verbs_device_lost(struct verbs_device *d)
 	struct verbs_conn *c, *next;
 
 	log_warning("verbs", "%s was removed: its connections end", name);
+	verbs_context_lost(d->context);
 	list_for_each_safe(c, next, &d->provider->conns, link)
 	{
 		if (c->device == d)

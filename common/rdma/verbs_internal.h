@@ -70,6 +70,8 @@ void verbs_channel_close(struct verbs_channel *c);
 
 void verbs_context_hold(struct ibv_context *context);
 void verbs_context_put(struct ibv_context *context);
+/* RDMA_CM, or the device itself, has said that it is leaving. */
+void verbs_context_lost(struct ibv_context *context);
 /* Its entry in sysfs is gone. */
 bool verbs_context_is_gone(const struct ibv_context *context);
 /* Lets go of the devices that are gone and that nobody holds. */

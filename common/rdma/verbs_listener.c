@@ -173,8 +173,11 @@ static void listener_event(struct verbs_id *to, const struct verbs_event *e)
 
 	if (e->type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		requested(l, e);
-	else if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL || e->type == RDMA_CM_EVENT_ADDR_CHANGE)
-		listener_close(l); /* the timer opens it again */
+	if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL && l->context)
+		verbs_context_lost(l->context);
+	/* The timer opens it again. */
+	if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL || e->type == RDMA_CM_EVENT_ADDR_CHANGE)
+		listener_close(l);
 }
 
 static int id_listen(struct verbs_listener *l)

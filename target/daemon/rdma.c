@@ -32,6 +32,18 @@ static int portal_open(struct daemon *d, struct rdma_portal *p, const struct add
 	return verbs_listener_new(d->loop, address, &p->base, &p->listener);
 }
 
+/* Before the threads run. */
+static void workers_prepare(struct daemon *d)
+{
+	for (size_t i = 0; i < d->worker_count; i++) {
+		struct daemon_worker *w = &d->workers[i];
+
+		verbs_prepare(w->verbs);
+		if (rdma_pinning(w->verbs) == RDMA_PINS)
+			worker_open_memory(w->worker);
+	}
+}
+
 int rdma_portals_new(struct daemon *d)
 {
 	int err = 0;
@@ -41,6 +53,7 @@ int rdma_portals_new(struct daemon *d)
 	d->rdma_portals = alloc_array(d->portal_count, sizeof(*d->rdma_portals));
 	if (!d->rdma_portals)
 		return -ENOMEM;
+	workers_prepare(d);
 	for (size_t i = 0; i < d->portal_count && err == 0; i++) {
 		err = portal_open(d, &d->rdma_portals[i], portal_address(d->portals[i]));
 		if (err == 0)

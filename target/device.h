@@ -77,6 +77,9 @@ struct nexus {
 	 * goes straight from and to it; NULL: it is copied. Set by the session after nexus_new().
 	 */
 	struct dm_region *map_region;
+	/* What the initiator is told as MAXIMUM TRANSFER LENGTH, bytes; 0: all that is taken. Set
+	 * by the session after nexus_new(). */
+	uint32_t advised_transfer;
 	/* on the session's loop only: */
 	struct nexus_attention attentions[DEVICE_ATTENTIONS_MAX];
 	unsigned attention_count;

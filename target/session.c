@@ -432,6 +432,14 @@ static struct tgt_session *session_alloc(struct tgt_conn *c)
 	return s;
 }
 
+/* libiscsi 1.19 has one buffer of 256 KiB for each command over iSER, and crashes on more; QEMU,
+ * which is built on it, keeps to what the unit advises. It is known by leaving out the security
+ * stage, as over iSER no other initiator does. */
+static uint32_t advised_transfer(const struct tgt_conn *c, const struct login_identity *who)
+{
+	return c->dm->rdma && who->operational_first ? 256 << 10 : 0;
+}
+
 int tgt_session_new(struct tgt_conn *c, const struct login_identity *who,
 	const struct registry_limits *limits, struct tgt_session **ret)
 {
@@ -451,6 +459,7 @@ int tgt_session_new(struct tgt_conn *c, const struct login_identity *who,
 		}
 		return err;
 	}
+	s->advised_transfer = advised_transfer(c, who);
 	s->predecessors = s->entry.predecessors;
 	s->depth = c->sequence.max_cmd_sn - c->sequence.exp_cmd_sn + 1;
 	s->window.exp_cmd_sn = c->sequence.exp_cmd_sn;

@@ -26,6 +26,7 @@ static int path_connect(struct tgt_session *s, struct tgt_lun *lun, struct nexus
 		return err;
 	}
 	n->map_region = worker_channel_region(s->mover, lun);
+	n->advised_transfer = s->advised_transfer;
 	atomic_store(&n->fence, s->predecessors);
 	*ret = n;
 	return 0;

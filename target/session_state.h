@@ -115,9 +115,10 @@ struct tgt_session {
 	size_t slot_count;
 	struct list retired;   /* struct tgt_path */
 	unsigned predecessors; /* older sessions of this nexus whose requests are not back yet */
-	bool closing;	       /* no new requests */
-	bool draining;	       /* the daemon stops: no new commands; closed once at rest */
-	bool finished;	       /* left the registry, waits for its last mail */
+	uint32_t advised_transfer; /* see struct nexus */
+	bool closing;		   /* no new requests */
+	bool draining;		   /* the daemon stops: no new commands; closed once at rest */
+	bool finished;		   /* left the registry, waits for its last mail */
 	struct loop_call settle;
 
 	struct tgt_text text;

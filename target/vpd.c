@@ -113,6 +113,15 @@ static void extended_inquiry(const struct command *cmd, struct bytes_writer *w)
 	vpd_extended_encode(0, &e, w);
 }
 
+static uint32_t max_transfer(const struct command *cmd)
+{
+	const struct nexus *n = cmd->nexus;
+	uint32_t most = sbc_max_transfer(cmd);
+
+	return n->advised_transfer ? min_u32(most, n->advised_transfer / n->device->block_size)
+				   : most;
+}
+
 static void block_limits(const struct command *cmd, struct bytes_writer *w)
 {
 	const struct device *d = cmd->nexus->device;
@@ -123,8 +132,8 @@ static void block_limits(const struct command *cmd, struct bytes_writer *w)
 		.write_same_non_zero = true,
 		.max_compare_and_write = (uint8_t)sbc_max_compare_and_write(cmd),
 		.optimal_granularity = (uint16_t)(physical ? physical : 1),
-		.max_transfer = sbc_max_transfer(cmd),
-		.optimal_transfer = WORKER_LARGE_BUFFER / d->block_size,
+		.max_transfer = max_transfer(cmd),
+		.optimal_transfer = min_u32(WORKER_LARGE_BUFFER / d->block_size, max_transfer(cmd)),
 		.max_write_same = sbc_max_write_same(cmd),
 	};
 

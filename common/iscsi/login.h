@@ -106,6 +106,7 @@ struct login_identity {
 	bool discovery;
 	struct iscsi_isid isid;
 	uint16_t tsih, cid;
+	bool operational_first; /* its first request left the security stage out */
 };
 
 struct login_target_policy {

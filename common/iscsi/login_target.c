@@ -158,6 +158,7 @@ static unsigned read_identity(struct login *l)
 	who->discovery = l->keys.discovery;
 	who->isid = l->isid;
 	who->tsih = l->tsih;
+	who->operational_first = l->stage == ISCSI_STAGE_OPERATIONAL;
 	who->cid = l->cid;
 	return 0;
 }

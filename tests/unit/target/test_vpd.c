@@ -72,6 +72,22 @@ static void block_limits_of_both_block_sizes(void **state)
 	}
 }
 
+/* Larger commands are taken nevertheless: it is advice to an initiator with small buffers. */
+static void session_with_small_buffers_is_told(void **state)
+{
+	struct server *v = server_new();
+	struct tgt_session *s = server_session(v, 0);
+	struct vpd_block_limits b;
+
+	(void)state;
+	s->nexus->advised_transfer = 256 << 10;
+	page(s, 0xb0);
+	assert_int_equal(vpd_block_limits_decode(v->memory, 64, &b), 0);
+	assert_int_equal(b.max_transfer, 512);
+	assert_int_equal(b.optimal_transfer, 512);
+	server_free(v);
+}
+
 static void thin_store_says_so(void **state)
 {
 	struct server *v = server_new();
@@ -227,6 +243,7 @@ int main(void)
 		cmocka_unit_test(every_listed_page_can_be_had),
 		cmocka_unit_test(device_identification_has_all_kinds),
 		cmocka_unit_test(block_limits_of_both_block_sizes),
+		cmocka_unit_test(session_with_small_buffers_is_told),
 		cmocka_unit_test(thin_store_says_so),
 		cmocka_unit_test(designators_hold_what_names_the_unit),
 		cmocka_unit_test(serial_number_is_that_of_the_unit),

@@ -38,6 +38,7 @@ static void open_iscsi_over_tcp_logs_in(void **state)
 	assert_true(has(l, "TargetPortalGroupTag=1"));
 	assert_true(has(l, "AuthMethod=None"));
 	assert_string_equal(p.who.initiator_alias, "host1");
+	assert_false(p.who.operational_first);
 	assert_int_equal(
 		GIVE(l, request_pdu(OPERATIONAL, true, FULL),
 			"HeaderDigest=None\0DataDigest=None\0DefaultTime2Wait=2\0"
@@ -108,6 +109,7 @@ static void libiscsi_logs_in_with_a_single_request(void **state)
 	assert_int_equal(
 		GIVE(l, request_pdu(OPERATIONAL, true, FULL), IDENTIFIED LIBISCSI_OPERATIONAL),
 		LOGIN_SEND_LAST);
+	assert_true(p.who.operational_first);
 	assert_true(has(l, "TargetPortalGroupTag=1"));
 	assert_true(has(l, "HeaderDigest=None"));
 	login_free(l);

@@ -35,11 +35,19 @@ static void conn_log_end(struct ini_conn *c)
 	log_debug("conn", "%s at %s: %s; %s", conn_peer_name(c), c->portal, c->why, trail);
 }
 
-static void conn_step(struct ini_conn *c, enum conn_event event)
+/* The last step of a connection that is ending: whatever its state, it ends. */
+static void conn_step_last(struct ini_conn *c, enum conn_event event)
 {
-	if (conn_fsm_step(&c->fsm, event, loop_now(c->config.loop)) < 0)
-		log_debug("conn", "%s at %s: \"%s\" does not belong to %s", conn_peer_name(c),
-			c->portal, conn_fsm_event_name(event), conn_fsm_state_name(c->fsm.state));
+	conn_fsm_step(&c->fsm, event, loop_now(c->config.loop));
+}
+
+int ini_conn_step(struct ini_conn *c, enum conn_event event)
+{
+	if (conn_fsm_step(&c->fsm, event, loop_now(c->config.loop)) == 0)
+		return 0;
+	ini_conn_fail(c, CONN_EVENT_DROP, -EPROTO, "\"%s\" does not belong to state %s",
+		conn_fsm_event_name(event), conn_fsm_state_name(c->fsm.state));
+	return -EPROTO;
 }
 
 void ini_conn_fail(struct ini_conn *c, enum conn_event event, int error, const char *format, ...)
@@ -53,7 +61,7 @@ void ini_conn_fail(struct ini_conn *c, enum conn_event event, int error, const c
 	va_start(arguments, format);
 	vsnprintf(c->why, sizeof(c->why), format, arguments);
 	va_end(arguments);
-	conn_step(c, event);
+	conn_step_last(c, event);
 	conn_log_end(c);
 	loop_timer_cancel(&c->timer);
 	dm_terminate(c->dm, false);
@@ -64,7 +72,7 @@ void ini_conn_close(struct ini_conn *c, enum conn_event event)
 	if (c->ending)
 		return;
 	c->ending = true;
-	conn_step(c, event);
+	conn_step_last(c, event);
 	loop_timer_cancel(&c->timer);
 	dm_terminate(c->dm, true);
 }
@@ -164,7 +172,8 @@ static void conn_login_done(struct ini_conn *c, const struct iscsi_pdu *last)
 	login_free(c->login);
 	c->login = NULL;
 	loop_timer_cancel(&c->timer);
-	conn_step(c, CONN_EVENT_LOGIN_DONE);
+	if (ini_conn_step(c, CONN_EVENT_LOGIN_DONE) < 0)
+		return;
 	c->up->logged_in(c->owner, last);
 }
 
@@ -217,7 +226,8 @@ static void conn_connected(void *owner)
 
 	if (c->ending)
 		return;
-	conn_step(c, CONN_EVENT_LOGIN);
+	if (ini_conn_step(c, CONN_EVENT_LOGIN) < 0)
+		return;
 	login.offer = conn_offer(c);
 	c->login = login_initiator_new(&login);
 	if (!c->login)
@@ -299,7 +309,7 @@ static void conn_terminated(void *owner, int error, const char *reason)
 		c->error = error < 0 ? error : -ECONNRESET;
 		snprintf(c->why, sizeof(c->why), "%s",
 			reason && *reason ? reason : "the target closed the connection");
-		conn_step(c, CONN_EVENT_TRANSPORT_LOST);
+		conn_step_last(c, CONN_EVENT_TRANSPORT_LOST);
 		conn_log_end(c);
 	}
 	loss = (struct ini_conn_loss){
@@ -342,7 +352,7 @@ int ini_conn_new(const struct ini_conn_config *config, const struct ini_conn_upc
 	if (r < 0)
 		goto fail;
 	dm_conn_set_sequence(c->dm, &c->sequence);
-	conn_step(c, CONN_EVENT_CONNECT);
+	conn_fsm_step(&c->fsm, CONN_EVENT_CONNECT, loop_now(config->loop));
 	*ret = c;
 	return 0;
 fail:

@@ -84,6 +84,9 @@ void ini_conn_fail(struct ini_conn *c, enum conn_event event, int error, const c
 /* The end that was wanted: what was sent leaves first. `event` is CONN_EVENT_LOGOUT_DONE or
  * _SESSION_CLOSED. */
 void ini_conn_close(struct ini_conn *c, enum conn_event event);
+/* One transition of its state machine. -EPROTO: the state does not have it; the connection fails.
+ */
+int ini_conn_step(struct ini_conn *c, enum conn_event event);
 /* In the full-feature phase, and not ending. */
 bool ini_conn_usable(const struct ini_conn *c);
 /* What a refused login means: -EACCES, -ENOENT, -EBUSY (may pass), -EPROTO, -EREMCHG (moved). */

@@ -78,7 +78,7 @@ static void logout_request(struct discovery *d)
 	};
 
 	if (ini_conn_send(d->conn, &pdu, NULL, NULL) == 0)
-		conn_fsm_step(&d->conn->fsm, CONN_EVENT_LOGOUT, loop_now(d->loop));
+		ini_conn_step(d->conn, CONN_EVENT_LOGOUT);
 }
 
 static int text_append(struct discovery *d, const void *data, uint32_t length)

@@ -24,7 +24,7 @@ void session_send_logout(struct ini_session *s)
 		return; /* one is under way */
 	pdu.itt = s->special[SESSION_LOGOUT].itt;
 	if (ini_conn_send(s->conn, &pdu, NULL, NULL) == 0)
-		conn_fsm_step(&s->conn->fsm, CONN_EVENT_LOGOUT, session_now(s));
+		ini_conn_step(s->conn, CONN_EVENT_LOGOUT);
 }
 
 void session_logout_response(struct ini_session *s, const struct iscsi_pdu *pdu)
@@ -64,8 +64,8 @@ static void async_logout(struct ini_session *s, const struct iscsi_pdu *pdu, con
 	(void)pdu;
 	(void)data;
 	log_info("session", "%s: the target asks for a logout", s->config.target_name);
-	conn_fsm_step(&s->conn->fsm, CONN_EVENT_LOGOUT_REQUESTED, session_now(s));
-	session_send_logout(s);
+	if (ini_conn_step(s->conn, CONN_EVENT_LOGOUT_REQUESTED) == 0)
+		session_send_logout(s);
 }
 
 static void async_drop(struct ini_session *s, const struct iscsi_pdu *pdu, const void *data)

@@ -82,6 +82,15 @@ void tgt_conn_fail(struct tgt_conn *c, enum conn_event event, const char *format
 	log_end(c, reason);
 }
 
+int tgt_conn_step(struct tgt_conn *c, enum conn_event event)
+{
+	if (conn_fsm_step(&c->fsm, event, tgt_conn_now(c)) == 0)
+		return 0;
+	tgt_conn_fail(c, CONN_EVENT_DROP, "\"%s\" does not belong to state %s",
+		conn_fsm_event_name(event), conn_fsm_state_name(c->fsm.state));
+	return -EPROTO;
+}
+
 void tgt_conn_close(struct tgt_conn *c, enum conn_event event)
 {
 	if (!c->terminated)
@@ -246,7 +255,8 @@ static void login_done(struct tgt_conn *c)
 			strerror(-err));
 		return;
 	}
-	conn_fsm_step(&c->fsm, CONN_EVENT_LOGIN_DONE, tgt_conn_now(c));
+	if (tgt_conn_step(c, CONN_EVENT_LOGIN_DONE) < 0)
+		return;
 	leave_login(c);
 	log_login(c);
 	tgt_session_start(c->session, &params);
@@ -268,16 +278,18 @@ static void login_step(struct tgt_conn *c, enum login_step step)
 }
 
 /* CmdSN of the first Login Request begins the session's numbering (RFC 7143 section 11.12.7). */
-static void login_first(struct tgt_conn *c, const struct iscsi_pdu *pdu)
+static int login_first(struct tgt_conn *c, const struct iscsi_pdu *pdu)
 {
 	struct target_set *set = conn_set(c);
 
-	conn_fsm_step(&c->fsm, CONN_EVENT_LOGIN, tgt_conn_now(c));
+	if (tgt_conn_step(c, CONN_EVENT_LOGIN) < 0)
+		return -EPROTO;
 	pthread_mutex_lock(&set->lock);
 	c->sequence.max_cmd_sn = pdu->cmd_sn + (uint32_t)set->config->queue_depth - 1;
 	pthread_mutex_unlock(&set->lock);
 	c->sequence.exp_cmd_sn = pdu->cmd_sn;
 	c->sequence.stat_sn = 1;
+	return 0;
 }
 
 /* Section 6.3: what comes in place of the first Login Request ends the connection at once; what
@@ -292,7 +304,8 @@ static void login_receive(struct tgt_conn *c, const struct tgt_request *r)
 				"it begins with something else than a Login Request");
 			return;
 		}
-		login_first(c, r->pdu);
+		if (login_first(c, r->pdu) < 0)
+			return;
 	}
 	if (r->decode_error < 0)
 		login_step(c, login_target_refuse(c->login,

@@ -50,7 +50,8 @@ void tgt_logout_receive(struct tgt_session *s, const struct tgt_request *r)
 		respond(c, r->pdu->itt, response);
 		return;
 	}
-	conn_fsm_step(&c->fsm, CONN_EVENT_LOGOUT, tgt_conn_now(c));
+	if (tgt_conn_step(c, CONN_EVENT_LOGOUT) < 0)
+		return;
 	c->logout.itt = r->pdu->itt;
 	if (loop_timer_arm(c->mover->worker->loop, &c->timer, CLEANUP_NS) < 0)
 		tgt_conn_fail(c, CONN_EVENT_DROP, "no memory for its timer");
@@ -85,6 +86,6 @@ void tgt_logout_ask(struct tgt_conn *c, uint16_t seconds)
 		.async = {.event = ISCSI_ASYNC_LOGOUT_REQUESTED, .parameter3 = seconds},
 	};
 
-	conn_fsm_step(&c->fsm, CONN_EVENT_LOGOUT_REQUESTED, tgt_conn_now(c));
-	tgt_conn_send(c, &pdu, NULL, NULL);
+	if (tgt_conn_step(c, CONN_EVENT_LOGOUT_REQUESTED) == 0)
+		tgt_conn_send(c, &pdu, NULL, NULL);
 }

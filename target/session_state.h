@@ -130,6 +130,9 @@ struct tgt_session {
 /* The one way to fail: a log line with peer, initiator and trail, then the mover terminates. */
 void tgt_conn_fail(struct tgt_conn *c, enum conn_event event, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* One transition of its state machine. -EPROTO: the state does not have it; the connection fails.
+ */
+int tgt_conn_step(struct tgt_conn *c, enum conn_event event);
 /* Ends the connection in order: what was handed over leaves first. */
 void tgt_conn_close(struct tgt_conn *c, enum conn_event event);
 /* Numbers and sends one PDU that carries status (StatSN moves on). An error has failed the

@@ -275,6 +275,10 @@ bool pipe_release(struct pipe *p)
 		return false;
 	w->stalled = false;
 	p->plan.stall_messages = 0;
+	/* Sides that have hung up meanwhile are not watched any more. */
+	way_write(w);
+	side_settle(&p->sides[0]);
+	side_settle(&p->sides[1]);
 	side_watch(&p->sides[0]);
 	side_watch(&p->sides[1]);
 	return any;

@@ -72,6 +72,8 @@ struct two_session {
 	char why[160];
 };
 
+/* What ini_session_new() takes with a two_session as owner. */
+extern const struct ini_session_events two_session_events;
 /* A configuration for `target`, to be changed before two_session_start(). */
 struct ini_session_config two_session_config(struct two_ends *e, const char *target);
 void two_session_start(

@@ -230,8 +230,12 @@ static bool is_at_rest(void *arg)
 {
 	const struct rest *r = arg;
 	const struct worker *w = r->ends->worker;
+	unsigned pipes = 0;
 
-	return count(&w->conns) <= r->sessions && count(&w->sessions) <= r->sessions;
+	for (unsigned i = 0; i < r->ends->pipe_count; i++)
+		pipes += !pipe_is_over(r->ends->pipes[i]);
+	return pipes <= r->sessions && count(&w->conns) <= r->sessions &&
+	       count(&w->sessions) <= r->sessions;
 }
 
 static void pipes_free(struct two_ends *e, bool all)

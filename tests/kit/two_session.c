@@ -45,7 +45,7 @@ static void ended(void *owner, int error, unsigned login_status, const char *why
 	tell(s, error, login_status, why);
 }
 
-static const struct ini_session_events events = {
+const struct ini_session_events two_session_events = {
 	.logged_in = logged_in,
 	.lost = lost,
 	.ended = ended,
@@ -77,7 +77,7 @@ int two_session_try(
 	int r;
 
 	*s = (struct two_session){.ends = e};
-	r = ini_session_new(config, &events, s, &s->session);
+	r = ini_session_new(config, &two_session_events, s, &s->session);
 	if (r == 0)
 		ini_session_start(s->session);
 	return r;

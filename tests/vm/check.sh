@@ -14,8 +14,15 @@ mkdir -p "$logs" && logs=$(cd "$logs" && pwd)
 command -v qemu-system-x86_64 >/dev/null || { echo "qemu-system-x86_64 is not installed" && exit 77; }
 "$here/image.sh" >"$logs/image" || exit $?
 
+clean_up() { # the guests of this run, and no others
+	for cells in "${lists[@]}"; do
+		[ -f "$logs/$(basename "$cells")/pid" ] && kill "$(cat "$logs/$(basename "$cells")/pid")" 2>/dev/null
+	done
+	rm -rf "$scratch"
+}
+lists=("$@")
 scratch=$(mktemp -d /tmp/iseran-check-vm.XXXXXX)
-trap 'rm -rf "$scratch"; cat "$logs"/*/pid 2>/dev/null | xargs -r kill 2>/dev/null' EXIT
+trap clean_up EXIT
 trap 'exit 130' INT TERM
 
 # A folder with everything that the guest needs: our programs, the stories, the list of cells.
@@ -30,7 +37,7 @@ job_make() { # file with cells
 }
 
 # An oops or a warning of the guest's kernel fails the run, unless peer_bugs has a pattern for it, and why.
-trouble='(isert|iser)(d|adm)\[[0-9]+\]: segfault|BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|rcu.*stall|UBSAN|refcount_t:'
+trouble='(isert|iser)(d|adm)\[[0-9]+\]: segfault|BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|detected stalls|self-detected stall|UBSAN|refcount_t:'
 kernel_log_judge() { # cells
 	local line number known seen=0
 	while IFS=: read -r number line; do

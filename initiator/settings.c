@@ -15,6 +15,7 @@
 #include "common/base/bytes.h"
 #include "common/base/log.h"
 #include "common/base/suggest.h"
+#include "common/base/utf8.h"
 #include "common/iscsi/login.h"
 
 static const char *const yes_no[] = {"No", "Yes", NULL};
@@ -92,7 +93,7 @@ int records_check_name(const char *name, char why[RECORDS_WHY_SIZE])
 	}
 	while (*at && name_char_allowed((unsigned char)*at))
 		at++;
-	if (*at || length > ISCSI_NAME_MAX || length < 5) {
+	if (*at || length > ISCSI_NAME_MAX || length < 5 || !utf8_valid(name)) {
 		records_say(why,
 			"\"%.64s\" is not an iSCSI name; at most %d letters, digits and - . : are "
 			"right",
@@ -116,10 +117,10 @@ static int refuse(
 
 static bool printable(const char *value)
 {
-	for (; *value; value++)
-		if (iscntrl((unsigned char)*value))
+	for (const char *at = value; *at; at++)
+		if (iscntrl((unsigned char)*at))
 			return false;
-	return true;
+	return utf8_valid(value);
 }
 
 /* A value stands on one line, and blanks around it are not part of it. */

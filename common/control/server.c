@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/options.h"
 #include "common/base/sys.h"
+#include "common/base/utf8.h"
 #include "common/control/lines.h"
 #include "common/control/socket.h"
 #include "common/loop/loop.h"
@@ -128,10 +129,13 @@ static void peer_send(struct control_peer *p, struct json_object *json)
 	const char *text = lines_print(json, &length);
 
 	if (!text || lines_append(&p->output, text, length, OUTPUT_MAX) < 0 ||
-		lines_append(&p->output, "\n", 1, OUTPUT_MAX) < 0)
+		lines_append(&p->output, "\n", 1, OUTPUT_MAX) < 0) {
 		peer_break(p);
-	else
-		peer_flush(p);
+		return;
+	}
+	/* names that peers gave, or texts that were cut within a character */
+	utf8_tame(p->output.data + p->output.used - length - 1, length);
+	peer_flush(p);
 }
 
 static int peer_start_request(struct control_peer *p, struct json_object *json)
@@ -415,6 +419,7 @@ void control_fail(struct control_request *r, int status, const char *format, ...
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	log_tame(text); /* one line, whatever it quotes */
 	if (!reply || !lines_put(reply, "ok", json_object_new_boolean(false)) ||
 		!lines_put(reply, "status", json_object_new_int(status)) ||
 		!lines_put(reply, "error", json_object_new_string(text))) {

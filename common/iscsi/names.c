@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/bytes.h"
+#include "common/base/utf8.h"
 #include "common/iscsi/keys.h"
 
 static bool is_digit(char c)
@@ -90,6 +91,8 @@ static const char *check(const char *name)
 {
 	if (strlen(name) > ISCSI_NAME_MAX)
 		return "a name has at most 223 bytes";
+	if (!utf8_valid(name))
+		return "it is not UTF-8";
 	for (size_t i = 0; i < ARRAY_SIZE(name_forms); i++)
 		if (!strncmp(name, name_forms[i].prefix, 4))
 			return name_forms[i].check(name + 4);

@@ -114,6 +114,8 @@ static void names_of_targets_are_checked(void **state)
 	assert_int_equal(records_check_name("iqn.", why), -EINVAL);
 	assert_int_equal(records_check_name("iqn.a/b", why), -EINVAL);
 	assert_int_equal(records_check_name("iqn.a b", why), -EINVAL);
+	assert_int_equal(records_check_name("iqn.a:\xc3\xa4", why), 0);
+	assert_int_equal(records_check_name("iqn.a:\xff", why), -EINVAL);
 	memset(longest + 4, 'a', ISCSI_NAME_MAX - 4);
 	assert_int_equal(records_check_name(longest, why), 0);
 	longest[ISCSI_NAME_MAX] = 'a';

@@ -60,6 +60,8 @@ static inline void handle(void *owner, struct control_request *r, struct json_ob
 		for (int i = 0; i < 3; i++)
 			control_progress(r, json_object_new_int(i));
 		control_reply(r, NULL);
+	} else if (strcmp(verb, "wild") == 0) {
+		control_fail(r, EXIT_USAGE, "\xff\xc3\xa4\n\x1b[2J");
 	} else if (strcmp(verb, "flood") == 0) {
 		char *text = malloc(200001);
 

@@ -79,6 +79,19 @@ static void answer_longer_than_a_line_becomes_a_failure(void **state)
 	control_disconnect(c);
 }
 
+/* What a person or a peer wrote is quoted in answers: a JSON parser takes them all the same. */
+static void answers_are_utf8_and_their_errors_one_line(void **state)
+{
+	struct control_client *c = client_of(*state);
+	struct json_object *reply, *error;
+
+	assert_int_equal(EXIT_USAGE, control_call(c, request("wild"), NULL, NULL, &reply));
+	assert_true(json_object_object_get_ex(reply, "error", &error));
+	assert_string_equal("?\xc3\xa4??[2J", json_object_get_string(error));
+	json_object_put(reply);
+	control_disconnect(c);
+}
+
 static int raw_client(struct fixture *f, const char *text)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -277,6 +290,7 @@ int main(void)
 		TEST(descriptor_that_nobody_takes_is_closed),
 		TEST(many_descriptors_at_once_leave_one_at_most),
 		TEST(answer_longer_than_a_line_becomes_a_failure),
+		TEST(answers_are_utf8_and_their_errors_one_line),
 		TEST(requests_sent_together_are_answered_one_by_one),
 		TEST(malformed_line_closes_the_client),
 		TEST(endless_line_closes_the_client),

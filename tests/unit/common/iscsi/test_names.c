@@ -40,6 +40,7 @@ static void a_wrong_name_is_told_what_is_wrong(void **state)
 		{"disk1", "begins with"},
 		{"iqn.", "year"},
 		{"iqn.2026.org.example:a", "year"},
+		{"iqn.2026-01.org.example:\xff", "UTF-8"},
 		{"iqn.2026-13.org.example", "month"},
 		{"iqn.2026-00.org.example", "month"},
 		{"iqn.2026-01.", "domain"},

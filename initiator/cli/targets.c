@@ -3,17 +3,22 @@
 
 #include "initiator/cli/iseradm.h"
 
+#define ISCSI_PORT "3260" /* RFC 7143 section 4.2.7.1: where none is given */
+
 char *portal_with_comma(const char *portal, char out[128])
 {
-	const char *colon = strrchr(portal, ':');
+	const char *bracket = portal[0] == '[' ? strchr(portal, ']') : NULL;
+	const char *colon = strrchr(bracket ? bracket : portal, ':');
 	size_t length = colon ? (size_t)(colon - portal) : strlen(portal);
 
-	if (portal[0] == '[' && length >= 2) {
+	if (bracket) {
 		portal++;
-		length -= 2;
+		length = (size_t)(bracket - portal);
 	}
-	snprintf(out, 128, "%.*s%s%s", (int)length, portal, colon ? "," : "",
-		colon ? colon + 1 : "");
+	snprintf(out, 128, "%.*s%s%s", (int)length, portal, *portal ? "," : "",
+		colon	  ? colon + 1
+		: *portal ? ISCSI_PORT
+			  : "");
 	return out;
 }
 

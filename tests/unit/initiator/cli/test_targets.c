@@ -11,9 +11,10 @@ static void portal_is_written_with_a_comma(void **state)
 	assert_string_equal("127.0.0.1,3260", portal_with_comma("127.0.0.1:3260", out));
 	assert_string_equal("2001:db8::1,3260", portal_with_comma("[2001:db8::1]:3260", out));
 	assert_string_equal("host.example,860", portal_with_comma("host.example:860", out));
-	assert_string_equal("host", portal_with_comma("host", out));
+	assert_string_equal("host,3260", portal_with_comma("host", out));
+	assert_string_equal("2001:db8::1,3260", portal_with_comma("[2001:db8::1]", out));
 	assert_string_equal("", portal_with_comma("", out));
-	assert_string_equal("", portal_with_comma("[", out) + 1);
+	assert_string_equal("[,3260", portal_with_comma("[", out));
 }
 
 static void target_is_portal_group_and_name(void **state)

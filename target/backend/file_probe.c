@@ -220,7 +220,13 @@ static int file_choose_size(
 	if (rc < 0)
 		return file_fail(-rc, config->path, strerror(-rc), why, why_size);
 	size = config->size ? config->size : there;
-	if (size > there || size == 0) {
+	if (there == 0) {
+		snprintf(why, why_size, "%s: it is empty; %s", config->path,
+			f->block_device ? "attach something to it, or name another device"
+					: "make it larger, as in: truncate -s 10G FILE");
+		return -EINVAL;
+	}
+	if (size > there) {
 		snprintf(why, why_size,
 			"%s: it has %llu bytes, which is too short for %llu; make it larger, as "
 			"in: "

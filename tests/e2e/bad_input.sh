@@ -96,6 +96,9 @@ quick() { timeout 10 isertd --portal 127.0.0.1:0 --target "$IQN" --control "$W/s
 check_says "a missing image" 2 'none.*no such file' quick "0=file=$W/none"
 : >"$W/empty"
 check_says "an empty image" 2 'empty' quick "0=file=$W/empty"
+if [ "$(id -u)" -eq 0 ] && loop=$(losetup -f) 2>/dev/null; then
+	check_says "a loop device that nothing is attached to" 2 'empty; attach' quick "0=file=$loop"
+fi
 check_says "an image that is a directory" 2 'directory' quick "0=file=$W"
 check_says "an image that another isertd has" 2 'use' quick "0=file=$W/disk"
 check_says "the port is in use" 1 'in use' timeout 10 isertd --portal "$PORTAL" --target "$IQN" --control "$W/second.sock" --lun 0=memory=1M

@@ -58,7 +58,7 @@ static void wrong_sizes_are_refused_with_a_line(void **state)
 	assert_int_equal(0, truncate(f->path, SIZE + 512));
 	assert_refused(f, EINVAL, "multiple of the block size");
 	assert_int_equal(0, truncate(f->path, 0));
-	assert_refused(f, EINVAL, "too short");
+	assert_refused(f, EINVAL, "empty");
 }
 
 static void part_of_a_file_may_be_exported(void **state)

@@ -1,34 +1,6 @@
 /* Connections end: by faults, by Terminate, by close, in order; and the kick. */
 #include "tests/unit/common/rdma/softiwarp_fixture.h"
 
-static void send_longer_than_the_receive(void **state)
-{
-	struct work *first, *second;
-
-	(void)state;
-	world_connect(NULL);
-	first = receive(&w.passive, 0, 64);
-	second = receive(&w.passive, 64, 64);
-	send_post(&w.active, 0, 65, true);
-	turn();
-	assert_int_equal(first->status, -EMSGSIZE);
-	assert_int_equal(second->status, -ECANCELED);
-	assert_closed(&w.passive, -EPROTO, "no buffer");
-	assert_int_equal(w.active.error, -ECONNRESET);
-	assert_non_null(strstr(w.active.reason, "1.2.02"));
-	world_close();
-}
-
-static void send_without_a_receive(void **state)
-{
-	(void)state;
-	world_connect(NULL);
-	send_post(&w.active, 0, 1, true);
-	turn();
-	assert_closed(&w.passive, -EPROTO, "no buffer");
-	world_close();
-}
-
 static void read_that_is_refused(void **state)
 {
 	struct work *refused, *after;
@@ -141,35 +113,6 @@ static void terminate_of_siw_is_understood(void **state)
 	world_close();
 }
 
-static void close_within_an_fpdu(void **state)
-{
-	struct work *r;
-
-	(void)state;
-	RAW_ANSWER(REPLY);
-	r = receive(&w.active, 0, 64);
-	assert_int_equal(write(w.raw, "\x00\x22\x41\x43\0\0\0\0\0\0\0\0", 12), 12);
-	turn();
-	assert_int_equal(w.active.closed, 0);
-	close(w.raw);
-	w.raw = -1;
-	turn();
-	assert_int_equal(r->status, -ECANCELED);
-	assert_int_equal(w.active.error, -ECONNRESET);
-	world_close();
-}
-
-static void close_between_fpdus(void **state)
-{
-	(void)state;
-	RAW_ANSWER(REPLY);
-	shutdown(w.raw, SHUT_WR);
-	turn();
-	assert_int_equal(w.active.closed, 1);
-	assert_int_equal(w.active.error, 0);
-	world_close();
-}
-
 static void passive_end_holds_its_sends_back(void **state)
 {
 	uint8_t bytes[128];
@@ -211,16 +154,12 @@ static void more_reads_than_agreed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(send_longer_than_the_receive),
-		cmocka_unit_test(send_without_a_receive),
 		cmocka_unit_test(read_that_is_refused),
 		cmocka_unit_test(abrupt_end_cancels_everything),
 		cmocka_unit_test(graceful_end_lets_everything_leave),
 		cmocka_unit_test(silent_peer_is_kicked_a_few_times),
 		cmocka_unit_test(peer_that_answers_is_not_kicked),
 		cmocka_unit_test(terminate_of_siw_is_understood),
-		cmocka_unit_test(close_within_an_fpdu),
-		cmocka_unit_test(close_between_fpdus),
 		cmocka_unit_test(passive_end_holds_its_sends_back),
 		cmocka_unit_test(more_reads_than_agreed),
 	};

@@ -53,11 +53,16 @@ static int split_lun(const char *text, unsigned long next, struct lun_words *ret
 	return 0;
 }
 
-/* A double-quoted YAML scalar. */
+/* A double-quoted YAML scalar. A control character goes as its code: line ends would be folded, and
+ * others are no YAML. */
 static void put_quoted(FILE *f, const char *text)
 {
 	fputc('"', f);
 	for (; *text; text++) {
+		if (iscntrl((unsigned char)*text)) {
+			fprintf(f, "\\x%02x", (unsigned char)*text);
+			continue;
+		}
 		if (*text == '"' || *text == '\\')
 			fputc('\\', f);
 		fputc(*text, f);

@@ -91,12 +91,11 @@ int tool_ask(const struct tool_options *o, const char *verb, const char *key, co
 {
 	struct json_object *request = json_object_new_object();
 	struct control_client *c;
-	char path[CONTROL_PATH_SIZE];
+	char fallback[CONTROL_PATH_SIZE];
+	const char *path = o->control ? o->control : fallback;
 	int status;
 
-	control_path_default(path);
-	if (o->control)
-		snprintf(path, sizeof(path), "%s", o->control);
+	control_path_default(fallback);
 	json_object_object_add(request, "verb", json_object_new_string(verb));
 	if (key)
 		json_object_object_add(request, key, json_object_new_string(value));

@@ -1,0 +1,61 @@
+/* isertadm show: the daemon, its portals, targets and LUNs (target/cli/show.c). */
+#define CLI_KIT_TOOL
+#include "tests/unit/target/cli/cli_kit.h"
+
+#include "target/cli/show.c"
+
+static const char whole[] =
+	"{\"version\":\"v1\",\"pid\":42,\"uptime_s\":9,\"loops\":2,\"sessions\":1,"
+	"\"config\":\"/etc/iseran/isertd.yaml\",\"portals\":[\"0.0.0.0:3260\"],\"targets\":["
+	"{\"name\":\"iqn.2026-01.org.example:a\",\"alias\":\"Disks\",\"chap\":true,"
+	"\"initiators\":[\"iqn.2026-01.org.example:h*\"],\"luns\":[{\"lun\":0,\"backend\":\"file\","
+	"\"path\":\"/srv/a.img\",\"size\":1073741824,\"block_size\":4096,\"readonly\":true,"
+	"\"write_cache\":true}]},"
+	"{\"name\":\"iqn.2026-01.org.example:b\",\"alias\":null,\"chap\":false,\"initiators\":[],"
+	"\"luns\":[{\"lun\":7,\"backend\":\"memory\",\"path\":null,\"size\":1048576,"
+	"\"block_size\":512,\"readonly\":false,\"write_cache\":false}]}]}";
+
+static void targets_are_shown_with_their_luns(void **state)
+{
+	(void)state;
+	isertd.reply = whole;
+	call(verb_show, 1, "show");
+	assert_int_equal(ran.status, EXIT_OK);
+	prints("isertd v1, pid 42, up 9 s, loops 2, sessions 1, configuration "
+	       "/etc/iseran/isertd.yaml\n");
+	prints("listening on 0.0.0.0:3260\n");
+	prints("\niqn.2026-01.org.example:a  \"Disks\"\n    initiators:, with CHAP\n"
+	       "        iqn.2026-01.org.example:h*\n");
+	prints("4096-byte blocks  file /srv/a.img, read-only\n");
+	prints("\niqn.2026-01.org.example:b\n    open to every initiator\n");
+	prints("512-byte blocks  memory, no write cache\n");
+}
+
+static void a_daemon_without_targets(void **state)
+{
+	(void)state;
+	isertd.reply = "{\"version\":\"v1\",\"config\":\"command line\",\"targets\":[]}";
+	call(verb_show, 1, "show");
+	assert_int_equal(ran.status, EXIT_OK);
+	prints("configuration command line\n");
+}
+
+static void a_word_too_much_is_refused(void **state)
+{
+	(void)state;
+	call(verb_show, 2, "show", "me");
+	assert_int_equal(ran.status, EXIT_USAGE);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, forget)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(targets_are_shown_with_their_luns),
+		TEST(a_daemon_without_targets),
+		TEST(a_word_too_much_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* Verbs over many sessions: one answer when the last is done, progress before, and the outcome of
+ * each. */
+#include "tests/unit/initiator/daemon/daemon_kit.h"
+
+#include "initiator/daemon/logins.c"
+
+#define A "iqn.2026-11.org.example:a"
+#define B "iqn.2026-11.org.example:b"
+
+/* sessions.c's part: what was begun, and whom to tell. */
+static struct {
+	unsigned begun;
+	struct node_record records[4];
+	struct session_waiter done[4];
+	bool forced, waited;
+	int status; /* at once */
+} it;
+
+static int begin(const struct node_record *r, const struct session_waiter *done, char *reason)
+{
+	assert_true(it.begun < 4);
+	it.records[it.begun] = *r;
+	it.waited = done;
+	if (done)
+		it.done[it.begun] = *done;
+	it.begun++;
+	if (it.status)
+		strcpy(reason, "refused at once");
+	return it.status;
+}
+
+int session_login(struct daemon *d, const struct node_record *r, const struct session_waiter *done,
+	char reason[SESSION_WHY_SIZE])
+{
+	(void)d;
+	return begin(r, done, reason);
+}
+
+int session_logout(struct daemon_session *s, bool force, const struct session_waiter *done,
+	char reason[SESSION_WHY_SIZE])
+{
+	it.forced = force;
+	return begin(&s->record, done, reason);
+}
+
+int session_rescan(
+	struct daemon_session *s, const struct session_waiter *done, char reason[SESSION_WHY_SIZE])
+{
+	return begin(&s->record, done, reason);
+}
+
+struct daemon_session *session_find(struct daemon *d, const struct node_record *r)
+{
+	struct daemon_session *s;
+
+	list_for_each(s, &d->sessions, link) if (!strcmp(s->record.target_name, r->target_name) &&
+						 s->record.transport == r->transport) return s;
+	return NULL;
+}
+
+bool session_matches(const struct daemon_session *s, const struct request_filter *f)
+{
+	return !f->record.target_name || !strcmp(f->record.target_name, s->record.target_name);
+}
+
+static void end(unsigned which, struct daemon_session *s, int status, const char *error)
+{
+	it.done[which].done(it.done[which].owner, s, status, error);
+}
+
+static int setup(void **state)
+{
+	struct node_record r;
+	struct kit *k;
+
+	memset(&it, 0, sizeof(it));
+	if (kit_setup(state) < 0)
+		return -1;
+	k = *state;
+	r = record(A, "192.0.2.1", 1);
+	r.startup = NODE_STARTUP_AUTOMATIC;
+	keep(&k->d, &r);
+	r = record(B, "192.0.2.1", 1);
+	keep(&k->d, &r);
+	return 0;
+}
+
+static void the_answer_comes_with_the_last_login(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{}");
+	struct daemon_session *s = session_of(&k->d, &it.records[0], 9);
+
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(2, it.begun);
+	assert_int_equal(2, r.told);
+	assert_string_equal("{\"begun\":{\"target\":\"" A "\",\"portal\":\"192.0.2.1:3260\","
+			    "\"tpgt\":1,\"transport\":\"tcp\"}}",
+		r.progress[0]);
+	end(1, NULL, EXIT_REFUSED, "wrong password");
+	assert_int_equal(0, r.answered);
+	assert_non_null(
+		strstr(r.progress[2], "\"ok\":false,\"status\":4,\"error\":\"wrong password\""));
+	end(0, s, EXIT_OK, NULL);
+	assert_int_equal(1, r.answered);
+	assert_int_equal(EXIT_OK, r.status);
+	/* in the order in which they ended */
+	assert_string_equal("{\"logins\":["
+			    "{\"target\":\"" B "\",\"portal\":\"192.0.2.1:3260\",\"tpgt\":1,"
+			    "\"transport\":\"tcp\",\"ok\":false,\"status\":4,"
+			    "\"error\":\"wrong password\"},"
+			    "{\"target\":\"" A "\",\"portal\":\"192.0.2.1:3260\",\"tpgt\":1,"
+			    "\"transport\":\"tcp\",\"session\":9,\"ok\":true,\"status\":0,"
+			    "\"error\":null}]}",
+		answer(&r));
+	session_away(s);
+	request_free(&r);
+}
+
+static void what_is_refused_at_once_is_part_of_the_answer(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" A "\"}");
+
+	it.status = EXIT_EXISTS;
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(EXIT_OK, r.status);
+	assert_non_null(strstr(answer(&r), "\"status\":6,\"error\":\"refused at once\""));
+	request_free(&r);
+}
+
+static void automatic_logins_are_those_of_the_records_that_say_so(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{}");
+
+	login_handle_automatic(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	assert_string_equal(A, it.records[0].target_name);
+	end(0, NULL, EXIT_OK, NULL);
+	assert_int_equal(EXIT_OK, r.status);
+	request_free(&r);
+}
+
+static void who_does_not_wait_is_answered_at_once(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"wait\": false}");
+
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(2, it.begun);
+	assert_false(it.waited);
+	assert_int_equal(EXIT_OK, r.status);
+	request_free(&r);
+}
+
+static void no_record_and_no_session_are_not_found(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"iqn.2026-11.org.example:none\"}");
+
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(EXIT_NOT_FOUND, r.status);
+	assert_string_equal("no records found", r.error);
+	request_free(&r);
+	r = request("{}");
+	logout_handle(&k->d, &r, r.json);
+	assert_int_equal(EXIT_NOT_FOUND, r.status);
+	assert_string_equal("no matching session", r.error);
+	request_free(&r);
+}
+
+static void a_login_by_the_other_transport_moves_the_record(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" A "\", \"transport\": \"iser\"}");
+	struct record_filter tcp = {A, "192.0.2.1", 3260, -1, "default"};
+	struct record_filter iser = {A, "192.0.2.1", 3260, -1, "iser"};
+	struct node_record n;
+
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	assert_int_equal(NODE_TRANSPORT_ISER, it.records[0].transport);
+	end(0, NULL, EXIT_OK, NULL);
+	assert_int_equal(-ENOENT, records_read(k->d.records, &tcp, &n, kit_why));
+	assert_int_equal(0, records_read(k->d.records, &iser, &n, kit_why));
+	assert_int_equal(NODE_STARTUP_AUTOMATIC, n.startup);
+	request_free(&r);
+}
+
+static void a_record_in_use_stays_beside_its_copy(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" A "\", \"transport\": \"iser\"}");
+	struct record_filter tcp = {A, "192.0.2.1", 3260, -1, "default"};
+	struct node_record n = record(A, "192.0.2.1", 1);
+	struct daemon_session *s = session_of(&k->d, &n, 1);
+
+	login_handle(&k->d, &r, r.json);
+	end(0, NULL, EXIT_OK, NULL);
+	assert_int_equal(0, records_read(k->d.records, &tcp, &n, kit_why));
+	session_away(s);
+	request_free(&r);
+}
+
+static void the_record_remembers_the_provider(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" B "\", \"provider\": \"softiwarp\"}");
+	struct record_filter key = {B, "192.0.2.1", 3260, -1, "default"};
+	struct node_record n;
+
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(NODE_PROVIDER_SOFTIWARP, it.records[0].provider);
+	end(0, NULL, EXIT_OK, NULL);
+	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
+	assert_int_equal(NODE_PROVIDER_SOFTIWARP, n.provider);
+	request_free(&r);
+}
+
+static void logouts_and_rescans_are_for_the_sessions_that_match(void **state)
+{
+	struct kit *k = *state;
+	struct node_record a = record(A, "192.0.2.1", 1), b = record(B, "192.0.2.1", 1);
+	struct daemon_session *s[] = {session_of(&k->d, &a, 1), session_of(&k->d, &b, 2)};
+	struct control_request r = request("{\"target\": \"" B "\"}");
+
+	logout_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	assert_false(it.forced);
+	assert_non_null(strstr(r.progress[0], "\"session\":2"));
+	end(0, s[1], EXIT_OK, NULL);
+	assert_non_null(strstr(answer(&r), "\"logouts\":[{\"target\":\"" B "\""));
+	request_free(&r);
+
+	it.begun = 0;
+	r = request("{\"force\": true}");
+	logout_handle(&k->d, &r, r.json);
+	assert_int_equal(2, it.begun);
+	assert_true(it.forced);
+	end(0, s[0], EXIT_OK, NULL);
+	end(1, s[1], EXIT_OK, NULL);
+	request_free(&r);
+
+	it.begun = 0;
+	r = request("{}");
+	rescan_handle(&k->d, &r, r.json);
+	end(0, s[0], EXIT_OK, NULL);
+	end(1, s[1], EXIT_FAILED, "its LUNs cannot be scanned");
+	assert_non_null(strstr(answer(&r), "\"rescans\":["));
+	request_free(&r);
+	session_away(s[0]);
+	session_away(s[1]);
+}
+
+static void without_memory_the_request_is_answered_all_the_same(void **state)
+{
+	struct kit *k = *state;
+
+	for (unsigned n = 1; n <= 2; n++) {
+		struct control_request r = request("{\"target\": \"" A "\"}");
+		struct node_record a = record(A, "192.0.2.1", 1);
+		struct daemon_session *s = session_of(&k->d, &a, 1);
+
+		it.begun = 0;
+		alloc_fail_nth(n); /* the operation; its part */
+		logout_handle(&k->d, &r, r.json);
+		alloc_fail_nth(0);
+		assert_int_equal(1, r.answered);
+		assert_int_equal(0, it.begun);
+		assert_non_null(strstr(answer(&r), "no memory"));
+		session_away(s);
+		request_free(&r);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, kit_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_answer_comes_with_the_last_login),
+		TEST(what_is_refused_at_once_is_part_of_the_answer),
+		TEST(automatic_logins_are_those_of_the_records_that_say_so),
+		TEST(who_does_not_wait_is_answered_at_once),
+		TEST(no_record_and_no_session_are_not_found),
+		TEST(a_login_by_the_other_transport_moves_the_record),
+		TEST(a_record_in_use_stays_beside_its_copy),
+		TEST(the_record_remembers_the_provider),
+		TEST(logouts_and_rescans_are_for_the_sessions_that_match),
+		TEST(without_memory_the_request_is_answered_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

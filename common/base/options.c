@@ -268,3 +268,13 @@ const struct verb_row *verbs_find(
 			program, name, program);
 	return NULL;
 }
+
+int options_end(const char *program, int status, FILE *out, FILE *errors)
+{
+	int error = fflush(out) == 0 ? EIO : errno; /* of an earlier write, it is not known */
+
+	if (!ferror(out) || status != EXIT_OK)
+		return status;
+	fprintf(errors, "%s: standard output: %s\n", program, strerror(error));
+	return EXIT_FAILED;
+}

@@ -51,6 +51,10 @@ struct verb_row {
 const struct verb_row *verbs_find(
 	const char *program, const struct verb_row *rows, const char *name, FILE *errors);
 
+/* The exit status of a tool: `status`, or EXIT_FAILED after one line when what it printed did not
+ * get out (a full disk): a script must not take half a list for the whole. */
+int options_end(const char *program, int status, FILE *out, FILE *errors);
+
 /* "512", "4K", "1M", "2G", "1T" to bytes; -EINVAL, -ERANGE. */
 int size_parse(const char *text, uint64_t *ret_bytes);
 /* Exit statuses that every tool of the project shares; scripts may rely on them. */

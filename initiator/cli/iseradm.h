@@ -50,6 +50,7 @@ int tool_fail(enum exit_status status, const char *format, ...)
 struct tool_call {
 	struct json_object *request; /* taken over */
 	int fd;			     /* to send along; -1: none */
+	const char *fd_name;	     /* what errors call it; NULL: "the file" */
 	bool start;		     /* iserd is started where it does not run */
 	void (*progress)(void *arg, struct json_object *json);
 	void *arg;

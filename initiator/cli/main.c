@@ -65,11 +65,13 @@ static const char *take_mode(int *argc, char **argv)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const char *mode = take_mode(&argc, argv);
 	const struct verb_row *row;
 
+	if (mode && is(mode, "-h", "--help"))
+		return help();
 	if (mode && *mode) {
 		row = verbs_find("iseradm -m", modes, mode, stderr);
 		return row ? row->run(argc, argv) : EXIT_USAGE;
@@ -83,4 +85,9 @@ int main(int argc, char **argv)
 	return tool_fail(EXIT_USAGE,
 		"a mode is missing: -m discovery, node, session, lun or daemon; --help explains "
 		"them");
+}
+
+int main(int argc, char **argv)
+{
+	return options_end("iseradm", run(argc, argv), stdout, stderr);
 }

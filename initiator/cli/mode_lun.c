@@ -123,6 +123,7 @@ static int run(const struct lun *l)
 	if (status == EXIT_OK) {
 		c = request(l);
 		c.fd = f.fd;
+		c.fd_name = f.stream < 0 ? f.path : NULL;
 		tool_put_flag(&c, "truncate", f.truncate);
 		if (l->op == OP_BENCH)
 			put_bench(l, &c);

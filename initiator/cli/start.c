@@ -114,6 +114,8 @@ static int wait_for_socket(pid_t child, const char *socket_path, const char *log
 			if (answers(socket_path)) /* another one was faster */
 				return EXIT_OK;
 			last_line(log_path, why);
+			if (!*why)
+				snprintf(why, sizeof(why), "it left no word in %.200s", log_path);
 			return tool_fail(EXIT_UNREACHABLE, "iserd does not start: %s",
 				!strncmp(why, "iserd: ", 7) ? why + 7 : why);
 		}

@@ -118,6 +118,18 @@ static int connect_or_start(const struct tool_options *o, const struct tool_call
 	return rc < 0 ? unreachable(path, rc) : EXIT_OK;
 }
 
+/* iserd does not know what the file that it was given is called. */
+static void tell_error(const struct tool_call *c, int status, const char *error)
+{
+	static const char nameless[] = "the file";
+	size_t length = sizeof(nameless) - 1;
+
+	if (c->fd_name && !strncmp(error, nameless, length))
+		tool_fail((enum exit_status)status, "%s%s", c->fd_name, error + length);
+	else
+		tool_fail((enum exit_status)status, "%s", error);
+}
+
 static int ask(struct control_client *client, struct tool_call *c, struct json_object **ret_reply)
 {
 	struct json_object *reply = NULL;
@@ -128,7 +140,7 @@ static int ask(struct control_client *client, struct tool_call *c, struct json_o
 		return tool_fail(EXIT_UNREACHABLE, "iserd went away before it answered: %s",
 			strerror(-status));
 	if (status > 0) {
-		tool_fail((enum exit_status)status, "%s", field_text(reply, "error"));
+		tell_error(c, status, field_text(reply, "error"));
 		json_object_put(reply);
 		return status;
 	}

@@ -24,7 +24,7 @@ static void help(FILE *out)
 	fputs("\nisertadm VERB --help has the options of a verb.\n", out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct verb_row *verb;
 
@@ -42,4 +42,9 @@ int main(int argc, char **argv)
 	}
 	verb = verbs_find("isertadm", verbs, argv[1], stderr);
 	return verb ? verb->run(argc - 1, argv + 1) : EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	return options_end("isertadm", run(argc, argv), stdout, stderr);
 }

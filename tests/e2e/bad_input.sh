@@ -30,6 +30,9 @@ check_says "an unknown option, with the nearest" 2 'login' iseradm -m node --log
 check_says "an unknown mode, with the nearest" 2 'session' iseradm -m sesion
 check_says "an unknown operation" 2 'show|update' iseradm -m node -o shwo
 check_says "a value that is missing" 2 'value|needs' iseradm -m node -T
+check_says "help where a mode is wanted" 0 'discovery' iseradm -m --help
+check_says "a list that does not fit on its disk" 1 'standard output: No space' sh -c 'iseradm --help >/dev/full'
+check_says "isertadm's, too" 1 'standard output: No space' sh -c 'isertadm --help >/dev/full'
 check_says "isertd: an unknown option" 2 'portal' isertd --protal x
 check_says "isertd: nothing to export" 2 'config|target' isertd --portal 127.0.0.1:0
 check_says "isertadm: an unknown verb" 2 'sessions' isertadm sesions

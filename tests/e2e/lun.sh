@@ -66,6 +66,10 @@ check_says "a mistyped pattern" 2 'randread' lun bench -l 3 --rw randraed
 check_says "a mistyped target" 5 'no such target' iseradm -m lun -T "$IQN.no" -p "$PORTAL" -l 3 -o read --file "$W/none"
 check_says "nobody listens" 3 'connection refused' iseradm -m lun -T "$IQN" -p "127.0.0.1:$(free_port)" -o list
 if have_block_devices; then
+	mkdir "$W/small.fs" && mount -t tmpfs -o size=1M none "$W/small.fs" && CLEANUPS+=("umount -l '$W/small.fs'")
+	check_says "a full disk here, and the file's name" 1 'small.fs/back: No space left' \
+		lun copy-out -l 3 --file "$W/small.fs/back"
+	check "nothing is left of it" test ! -e "$W/small.fs/back"
 	iseradm -m discovery -t st -p "$PORTAL" >/dev/null
 	iseradm -m node -T "$IQN" -p "$PORTAL" --login >/dev/null
 	device=$(readlink -f "$W/run/by-path/ip-$PORTAL-iscsi-$IQN-lun-0")

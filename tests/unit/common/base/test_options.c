@@ -197,6 +197,27 @@ static void verbs_are_found_or_the_nearest_is_named(void **state)
 	assert_non_null(strstr(text, "'tool --help' lists the commands\n"));
 }
 
+static void output_that_did_not_get_out_is_a_failure(void **state)
+{
+	char text[128] = "";
+	FILE *errors = fmemopen(text, sizeof(text), "w"), *full = fopen("/dev/full", "w");
+	FILE *null = fopen("/dev/null", "w");
+
+	(void)state;
+	setbuf(errors, NULL);
+	fputs("a list", null);
+	assert_int_equal(EXIT_OK, options_end("tool", EXIT_OK, null, errors));
+	assert_int_equal(EXIT_USAGE, options_end("tool", EXIT_USAGE, null, errors));
+	assert_string_equal("", text);
+	fputs("a list", full);
+	assert_int_equal(EXIT_FAILED, options_end("tool", EXIT_OK, full, errors));
+	assert_string_equal("tool: standard output: No space left on device\n", text);
+	assert_int_equal(EXIT_USAGE, options_end("tool", EXIT_USAGE, full, errors));
+	fclose(errors);
+	fclose(null);
+	fclose(full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +229,7 @@ int main(void)
 		cmocka_unit_test(list_that_is_too_long_is_refused),
 		cmocka_unit_test(help_is_aligned),
 		cmocka_unit_test(verbs_are_found_or_the_nearest_is_named),
+		cmocka_unit_test(output_that_did_not_get_out_is_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,19 @@ static void its_last_line_says_why_it_has_ended(void **state)
 		"iseradm: iserd does not start: state directory /state: no space\n", error);
 }
 
+static void one_that_ended_without_a_word_is_said(void **state)
+{
+	char want[200];
+
+	(void)state;
+	snprintf(want, sizeof(want), "%s/run/a/iserd.log", root);
+	unlink(want); /* of tests before */
+	script("exit 1");
+	assert_int_equal(EXIT_UNREACHABLE, start());
+	snprintf(want, sizeof(want), "iseradm: iserd does not start: it left no word in %s/", root);
+	assert_memory_equal(want, error, strlen(want));
+}
+
 static void an_iserd_that_is_nowhere_is_said(void **state)
 {
 	(void)state;
@@ -175,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(it_runs_with_the_directories_and_logs_to_a_file),
 		TEST(its_last_line_says_why_it_has_ended),
+		TEST(one_that_ended_without_a_word_is_said),
 		TEST(an_iserd_that_is_nowhere_is_said),
 		TEST(another_start_that_was_faster_is_good_too),
 		TEST(a_directory_that_cannot_be_made_is_named),

@@ -288,6 +288,8 @@ void command_finish(struct command *cmd, uint8_t status)
 		return;
 	cmd->finished = true;
 	cmd->status = status;
+	/* Its data may have failed while it waited: nothing shall wake it any more. */
+	stop_waiting(cmd);
 	/* Not from here: the session, or the mover, may have called us. */
 	loop_defer(cmd->worker->loop, &cmd->advance);
 }
@@ -412,7 +414,6 @@ static void stash_immediate(struct command *cmd)
 		cmd->immediate = cmd->stash;
 		return;
 	}
-	stop_waiting(cmd);
 	cmd->immediate_length = 0;
 	cmd->failed = true;
 	command_finish(cmd, SCSI_TASK_SET_FULL);

@@ -37,10 +37,21 @@ static void a_small_lun_may_be_flat(void **state)
 	assert_int_equal(lun, 1);
 }
 
+/* libiscsi's iscsi_pdu_set_lun() and Linux' int_to_scsilun() */
+static void a_large_lun_may_be_written_as_a_plain_number(void **state)
+{
+	uint16_t lun;
+
+	(void)state;
+	assert_int_equal(iscsi_lun_decode(0x012c000000000000, &lun), 0);
+	assert_int_equal(lun, 300);
+	assert_int_equal(iscsi_lun_decode(0x3fff000000000000, &lun), 0);
+	assert_int_equal(lun, 16383);
+}
+
 static void other_forms_name_no_unit(void **state)
 {
 	static const uint64_t forms[] = {
-		0x0100000000000000, /* bus 1 */
 		0x8001000000000000, /* logical unit addressing */
 		0xc101000000000000, /* well-known */
 		0xd200000100000000, /* extended flat space */
@@ -61,6 +72,7 @@ int main(void)
 		cmocka_unit_test(small_luns_are_peripheral_larger_ones_flat),
 		cmocka_unit_test(every_lun_comes_back),
 		cmocka_unit_test(a_small_lun_may_be_flat),
+		cmocka_unit_test(a_large_lun_may_be_written_as_a_plain_number),
 		cmocka_unit_test(other_forms_name_no_unit),
 	};
 

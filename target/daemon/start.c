@@ -223,13 +223,14 @@ static void make_directory(const char *path)
 
 static int choose_control(struct daemon *d)
 {
-	char path[CONTROL_PATH_SIZE];
+	char fallback[CONTROL_PATH_SIZE];
+	const char *path = fallback;
 
-	control_path_default(path);
+	control_path_default(fallback);
 	if (d->options.control)
-		snprintf(path, sizeof(path), "%s", d->options.control);
+		path = d->options.control;
 	else if (!getenv("ISERTD_CONTROL") && d->config->control)
-		snprintf(path, sizeof(path), "%s", d->config->control);
+		path = d->config->control;
 	else
 		make_directory(path);
 	d->control_path = alloc_string(path);

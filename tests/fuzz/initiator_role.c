@@ -28,6 +28,7 @@ enum options {
 	SCAN = 4, /* a scan in place of tasks */
 	PINGS = 8,
 	IMMEDIATE_DATA = 16, /* the target allows it */
+	DIGESTS = 32,	     /* TCP: both */
 };
 
 enum record {
@@ -110,7 +111,8 @@ static int rdma_connect_pair(struct rdma_provider *p, const struct address *to, 
 static void mover_make(struct role *r)
 {
 	static const struct tcp_mover_config tcp = {
-		.header_digest = ISCSI_DIGEST_NONE, .data_digest = ISCSI_DIGEST_NONE};
+		.header_digest = ISCSI_DIGEST_NONE | ISCSI_DIGEST_CRC32C,
+		.data_digest = ISCSI_DIGEST_NONE | ISCSI_DIGEST_CRC32C};
 	static const struct softiwarp_config softiwarp = {.crc = SOFTIWARP_CRC_OFF};
 	static const struct iser_mover_config iser = {
 		.queue_depth = 8, .allow_remote_invalidate = true};
@@ -164,25 +166,24 @@ static unsigned establish(void *owner, const struct login_identity *who, uint16_
 	return LOGIN_SUCCESS;
 }
 
+static bool digests(const struct role *r)
+{
+	return !r->rdma && (r->options & DIGESTS) && !(r->options & DISCOVERY);
+}
+
 static struct login *target_login(const struct role *r)
 {
 	struct login_target_config config = {
 		.policy = {identify, establish, NULL, NULL}, .rdma = r->rdma};
 
 	iscsi_params_default(&config.offer);
-	config.offer.header_digest = config.offer.data_digest = ISCSI_DIGEST_NONE;
+	config.offer.header_digest = config.offer.data_digest =
+		digests(r) ? ISCSI_DIGEST_CRC32C : ISCSI_DIGEST_NONE;
 	config.offer.immediate_data = r->options & IMMEDIATE_DATA;
 	config.offer.rdma_extensions = r->rdma;
 	config.offer.target_recv_data_segment_length = 8192;
 	config.offer.initiator_recv_data_segment_length = 8192;
 	return login_target_new(&config);
-}
-
-static bool await_request(struct role *r, unsigned pdus)
-{
-	for (unsigned i = 0; i < 4 && r->peer.pdus == pdus; i++)
-		turn(r);
-	return r->peer.pdus != pdus && r->peer.pdu.opcode == ISCSI_LOGIN_REQUEST;
 }
 
 /* Answers Login Requests until the login is over. */
@@ -193,26 +194,20 @@ static void answer_login(struct role *r)
 	struct login *l = target_login(r);
 	enum login_step step = LOGIN_SEND;
 	uint8_t bhs[ISCSI_BHS_SIZE];
+	unsigned answered = 0;
 	const void *data;
 
-	turn(r);
-	if (r->rdma) {
+	if (r->rdma)
 		peer_send_mpa(p);
-		turn(r);
-	}
-	for (unsigned i = 0; i < 8 && step == LOGIN_SEND; i++) {
-		unsigned pdus = p->pdus;
-
-		if (!(i == 0 && pdus) && !await_request(r, pdus))
-			break;
+	turn(r);
+	while (step == LOGIN_SEND && p->pdus != answered && p->pdu.opcode == ISCSI_LOGIN_REQUEST) {
+		answered = p->pdus;
 		step = login_target_receive(l, &p->pdu, p->data, p->pdu.data_length);
 		iscsi_pdu_encode(login_out(l, &data), bhs);
-		pdus = p->pdus;
 		peer_send_pdu(
 			p, PEER_FIX_SN, bhs, NULL, data, login_out(l, &data)->data_length, &plain);
+		p->digests = step == LOGIN_SEND_LAST && digests(r);
 		turn(r);
-		if (p->pdus != pdus && step == LOGIN_SEND)
-			p->pdus = pdus, i--; /* the next request is there already */
 	}
 	login_free(l);
 }

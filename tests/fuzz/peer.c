@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/crc32c.h"
 #include "common/iwarp/ddp.h"
 #include "common/iwarp/mpa.h"
 #include "common/iwarp/rdmap.h"
@@ -79,16 +80,16 @@ static void got_pdu(struct peer *p, const uint8_t *bhs, const uint8_t *data, siz
 static size_t take_pdu(struct peer *p)
 {
 	static const struct iser_header none = {.opcode = ISER_CONTROL};
-	size_t ahs, data, whole;
+	size_t header, data, whole;
 
 	if (p->used < ISCSI_BHS_SIZE)
 		return 0;
-	ahs = p->in[4] * 4u;
+	header = ISCSI_BHS_SIZE + p->in[4] * 4u + (p->digests ? ISCSI_DIGEST_SIZE : 0);
 	data = get_be24(p->in + 5);
-	whole = ISCSI_BHS_SIZE + ahs + round_up(data, 4);
+	whole = header + round_up(data, 4) + (p->digests && data ? ISCSI_DIGEST_SIZE : 0);
 	if (p->used < whole)
 		return 0;
-	got_pdu(p, p->in, p->in + ISCSI_BHS_SIZE + ahs, data, &none);
+	got_pdu(p, p->in, p->in + header, data, &none);
 	return whole;
 }
 
@@ -238,17 +239,40 @@ static void fix_pdu(struct peer *p, uint8_t fix, uint8_t *bhs, size_t length)
 		put_be32(bhs + 40, p->initiator ? p->r2t.offset : 0);
 }
 
-static size_t compose(uint8_t *out, const uint8_t *bhs, const void *ahs, const void *data, size_t n)
+static size_t compose_header(uint8_t *out, const uint8_t *bhs, const void *ahs)
 {
-	size_t used = ISCSI_BHS_SIZE, words = bhs[4];
+	size_t words = bhs[4];
 
 	memcpy(out, bhs, ISCSI_BHS_SIZE);
 	if (ahs)
-		memcpy(out + used, ahs, words * 4);
-	used += ahs ? words * 4 : 0;
-	if (n)
-		memcpy(out + used, data, n);
-	return used + n;
+		memcpy(out + ISCSI_BHS_SIZE, ahs, words * 4);
+	return ISCSI_BHS_SIZE + (ahs ? words * 4 : 0);
+}
+
+/* Appends the digest of out[from, to). */
+static size_t digest(uint8_t *out, size_t from, size_t to, bool bad)
+{
+	uint32_t crc = crc32c_update(0, out + from, to - from);
+
+	put_le32(out + to, bad ? ~crc : crc);
+	return to + ISCSI_DIGEST_SIZE;
+}
+
+static void send_tcp(
+	struct peer *p, uint8_t fix, uint8_t *out, size_t header, const void *data, size_t length)
+{
+	size_t begin, end;
+
+	if (p->digests)
+		header = digest(out, 0, header, fix & PEER_BAD_HEADER_DIGEST);
+	begin = header;
+	end = begin + round_up(length, 4);
+	memset(out + begin, 0, end - begin);
+	if (length)
+		memcpy(out + begin, data, length);
+	if (p->digests && length)
+		end = digest(out, begin, end, fix & PEER_BAD_DATA_DIGEST);
+	peer_write(p, out, end);
 }
 
 void peer_send_fpdu(struct peer *p, uint8_t fix, uint8_t *ulpdu, size_t length)
@@ -290,25 +314,25 @@ void peer_send_fpdu(struct peer *p, uint8_t fix, uint8_t *ulpdu, size_t length)
 void peer_send_pdu(struct peer *p, uint8_t fix, const uint8_t bhs[ISCSI_BHS_SIZE], const void *ahs,
 	const void *data, size_t length, const struct iser_header *tags)
 {
-	static uint8_t out[DDP_UNTAGGED_SIZE + ISER_HEADERS_SIZE + ISCSI_AHS_MAX + DATA_MAX + 4];
+	static uint8_t out[DDP_UNTAGGED_SIZE + ISER_HEADERS_SIZE + ISCSI_AHS_MAX + DATA_MAX + 16];
 	uint8_t copy[ISCSI_BHS_SIZE];
 	size_t n, at = p->rdma ? DDP_UNTAGGED_SIZE + ISER_HEADER_SIZE : 0;
 
+	length = min_size(length, DATA_MAX);
 	memcpy(copy, bhs, sizeof(copy));
 	fix_pdu(p, fix, copy, length);
 	memset(out, 0, at);
-	n = at + compose(out + at, copy, ahs, data, min_size(length, DATA_MAX));
+	n = at + compose_header(out + at, copy, ahs);
 	if (!p->rdma) {
-		size_t padded = round_up(n, 4);
-
-		memset(out + n, 0, padded - n);
-		peer_write(p, out, padded);
+		send_tcp(p, fix, out, n, data, length);
 		return;
 	}
+	if (length)
+		memcpy(out + n, data, length);
 	out[0] = 0x41; /* last, version 1 */
 	out[1] = 0x40 | RDMAP_SEND;
 	iser_header_encode(tags, out + DDP_UNTAGGED_SIZE);
-	peer_send_fpdu(p, PEER_FIX_MSN, out, n);
+	peer_send_fpdu(p, PEER_FIX_MSN, out, n + length);
 }
 
 void peer_send_mpa(struct peer *p)

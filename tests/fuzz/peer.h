@@ -1,6 +1,6 @@
 /* A peer at the other end of a socketpair, for the drivers of whole sessions: writes raw bytes, or
  * PDUs and FPDUs whose lengths, sequence numbers and tags it can get right; reads what comes, and
- * remembers what an answer needs. Over TCP without digests, over software iWARP without CRC. */
+ * remembers what an answer needs. Over software iWARP without CRC. */
 #pragma once
 
 #include "common/datamover/iser_header.h"
@@ -20,6 +20,7 @@ struct peer_command {
 struct peer {
 	int fd;
 	bool rdma, initiator;
+	bool digests; /* TCP: both, in both directions, from now on */
 	/* what has come */
 	uint8_t *in; /* NULL: closed */
 	size_t used;
@@ -56,6 +57,8 @@ enum peer_fix {
 	PEER_FIX_OFFSET = 4, /* Data-Out's and Data-In's offset is that of the R2T, or 0 */
 	PEER_LIE = 8,	     /* DataSegmentLength stays as it is in the BHS */
 	PEER_IMMEDIATE = 16, /* the I bit */
+	PEER_BAD_HEADER_DIGEST = 32,
+	PEER_BAD_DATA_DIGEST = 64,
 };
 
 /* A PDU in full: BHS (with AHS at `ahs`), data. Over iWARP in one Send with an iSER header in front

@@ -380,12 +380,18 @@ def roles():
         put(driver, "lost", b"\x02" + one(slow, kind=0x10) + b"\xe4" + one(write, kind=0x14))
         put(driver, "discovery", b"\x04" + one(text, b"SendTargets=All\0") + one(logout))
         put(driver, "idle", b"\x02\xc0\xc0\xc0\xc0\xc0")
+        for fix in (3, 0x23, 0x43):
+            bad = b"\0" + bytes([fix]) + one(write, bytes(512))[2:]
+            put(driver, "digests", b"\x22" + one(read) + bad + b"\x03" + one(ping))
     good, check = bhs(0x21), bhs(0x21, b3=b"\2")
     sense = be(2, 18) + bytes.fromhex("70000600000000 0a000000002900000000 00")
     data_in, r2t = bhs(0x25, 0x81), bhs(0x31, b20=be(4, 7), b44=be(4, 512))
     for driver, iser in (("initiator_tcp", None), ("initiator_iser", 0)):
         one = lambda b, n=0, d=b"", kind=0: bytes([kind]) + pdu_record(b[:19] + bytes([n]) + b[20:], b"", d, 3, iser)[1:]
         put(driver, "io", b"\x10" + one(data_in, 0, bytes(512)) + one(r2t, 1) + one(good, 1) + b"\x03" + one(check, 3, sense))
+        for fix in (3, 0x23, 0x43):
+            bad = b"\0" + bytes([fix]) + one(data_in, 0, bytes(512))[2:]
+            put(driver, "digests", b"\x30" + one(r2t, 1) + bad + one(good, 1))
         put(driver, "pings", b"\x08" + one(bhs(0x20, b20=be(4, 5))) + b"\xc0" + one(bhs(0x20)) + b"\xc0")
         put(driver, "lost", b"\x10" + one(good, 0, kind=0x18) + b"\xc0\xe0" + one(good, 1) + b"\xa0\xa0")
         put(driver, "async", b"\x10" + one(bhs(0x32, b36=b"\1\0\0\1\0\1\0\2"), kind=8) + one(bhs(0x3F, b2=b"\4"), 0, bytes(48)))

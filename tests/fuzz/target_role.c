@@ -29,6 +29,7 @@ enum options {
 	DISCOVERY = 4, /* logins are of discovery sessions */
 	CHAP_TARGET = 8,
 	SMALL_BURSTS = 16,
+	DIGESTS = 32, /* TCP: both */
 };
 
 enum record {
@@ -135,7 +136,8 @@ static void set_make(struct role *r)
 static void mover_make(struct role *r)
 {
 	static const struct tcp_mover_config tcp = {
-		.header_digest = ISCSI_DIGEST_NONE, .data_digest = ISCSI_DIGEST_NONE};
+		.header_digest = ISCSI_DIGEST_NONE | ISCSI_DIGEST_CRC32C,
+		.data_digest = ISCSI_DIGEST_NONE | ISCSI_DIGEST_CRC32C};
 	static const struct softiwarp_config softiwarp = {.crc = SOFTIWARP_CRC_OFF};
 	static const struct iser_mover_config iser = {
 		.queue_depth = 8, .allow_remote_invalidate = true};
@@ -236,6 +238,10 @@ static size_t login_text(const struct role *r, char *out, size_t size)
 			r->options & CHAP_TARGET ? "iqn.2026-01.org.example:chap"
 						 : "iqn.2026-01.org.example:disk");
 	keys_put(&w, "ImmediateData", r->options & IMMEDIATE_DATA ? "Yes" : "No");
+	if (!r->rdma && (r->options & DIGESTS)) {
+		keys_put(&w, "HeaderDigest", "CRC32C");
+		keys_put(&w, "DataDigest", "CRC32C");
+	}
 	if (r->options & SMALL_BURSTS)
 		keys_put_number(&w, "MaxBurstLength", 2048);
 	keys_put_number(
@@ -259,6 +265,7 @@ static void login(struct role *r, struct peer *p)
 	put_be32(bhs + 24, p->cmd_sn);
 	peer_send_pdu(p, 0, bhs, NULL, text, n, &plain);
 	turn(r);
+	p->digests = !r->rdma && (r->options & DIGESTS) && !(r->options & DISCOVERY);
 }
 
 static void record(struct role *r, struct fuzz_input *in)

@@ -215,7 +215,7 @@ static void on_disconnected(struct verbs_conn *c, const struct verbs_event *e)
 
 	(void)e;
 	/* What arrived before the end counts. */
-	verbs_poll_all(c->provider);
+	verbs_poll_now(c->provider);
 	verbs_conn_over(c, 0, ours ? "closed by this end" : "closed by the peer");
 }
 

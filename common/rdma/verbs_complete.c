@@ -242,9 +242,9 @@ static bool poll_once(struct verbs *p)
 	return found;
 }
 
-void verbs_poll_all(struct verbs *p)
+void verbs_poll_now(struct verbs *p)
 {
-	while (poll_once(p))
+	for (unsigned i = 0; i < ROUNDS && poll_once(p); i++)
 		;
 }
 

@@ -293,8 +293,8 @@ void verbs_sends_post(struct verbs_conn *c);
 
 /* verbs_complete.c */
 bool verbs_poll(struct loop_poller *poller, bool will_sleep);
-/* Everything that is in the queues by now, delivered. Not from within a done(). */
-void verbs_poll_all(struct verbs *p);
+/* What is in the queues by now, delivered. Not from within a done(). */
+void verbs_poll_now(struct verbs *p);
 /* The same without delivery: from within a done(). */
 bool verbs_collect(struct verbs *p);
 void verbs_deliver(struct verbs *p);

@@ -243,7 +243,7 @@ int verbs_post_read(struct rdma_conn *base, struct rdma_transfer *t)
 	struct verbs_conn *c = verbs_conn_of(base);
 
 	/* libiscsi declares 4, ib_iser what its device has; an initiator may declare none. */
-	if (c->established && !c->reads.initiator_depth)
+	if ((c->state == VERBS_UP || c->state == VERBS_ACCEPTED) && !c->reads.initiator_depth)
 		return -EOPNOTSUPP;
 	return transfer_post(c, t, VERBS_READ);
 }

@@ -4,7 +4,7 @@
 static void story_many(struct fixture *f)
 {
 	enum {
-		MANY = 700
+		MANY = 300
 	};
 	static struct io ios[MANY];
 

@@ -111,6 +111,21 @@ static void print_who(const struct story *s, struct json_object *entry, FILE *ou
 	fprintf(out, "target: %s, portal: %s]", field_text(entry, "target"), portal);
 }
 
+/* After a login that is good but for its block devices. */
+static void tell_missing_devices(struct json_object *entry)
+{
+	unsigned long long missing = field_number(entry, "without_device");
+
+	if (!missing)
+		return;
+	fprintf(stderr, "iseradm: warning: LUN %llu",
+		(unsigned long long)field_number(entry, "without_device_first"));
+	if (missing > 1)
+		fprintf(stderr, " (and %llu more)", missing - 1);
+	fprintf(stderr, " has no block device: %s; -m lun reads and writes it without\n",
+		field_text(entry, "without_device_reason"));
+}
+
 static void tell(void *arg, struct json_object *progress)
 {
 	const struct story *s = arg;
@@ -125,6 +140,8 @@ static void tell(void *arg, struct json_object *progress)
 	print_who(s, entry, stdout);
 	puts(begun ? "" : " successful.");
 	fflush(stdout);
+	if (!begun)
+		tell_missing_devices(entry);
 }
 
 static int tell_failures(const struct story *s, struct json_object *reply)

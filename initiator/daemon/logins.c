@@ -76,6 +76,28 @@ static struct json_object *entry_new(const struct node_record *r)
 	return o;
 }
 
+/* A session is of use without its block devices, but whoever logs in expects them. */
+static void put_missing_devices(struct json_object *entry, const struct daemon_session *s)
+{
+	const struct daemon_lun *l, *first = NULL;
+	unsigned missing = 0;
+
+	if (s->daemon->config.no_devices || s->phase == SESSION_ENDING)
+		return;
+	list_for_each(l, &s->luns, link)
+	{
+		if (!l->why[0])
+			continue;
+		first = first ? first : l;
+		missing++;
+	}
+	if (!first)
+		return;
+	put_number(entry, "without_device", missing);
+	put_number(entry, "without_device_first", first->number);
+	put_text(entry, "without_device_reason", first->why);
+}
+
 /* The outcome: into the list, and at once to who looks at the progress. */
 static void entry_end(struct operation *op, struct json_object *entry,
 	const struct daemon_session *s, int status, const char *error)
@@ -84,6 +106,8 @@ static void entry_end(struct operation *op, struct json_object *entry,
 
 	if (s)
 		put_number(entry, "session", s->number);
+	if (s && status == EXIT_OK)
+		put_missing_devices(entry, s);
 	put_bool(entry, "ok", status == EXIT_OK);
 	put_number(entry, "status", (uint64_t)status);
 	put_text(entry, "error", status == EXIT_OK ? NULL : error);

@@ -96,6 +96,25 @@ static void login_tells_its_beginning_and_its_end(void **state)
 	free_output(&c);
 }
 
+static void login_without_block_devices_is_good_but_warned_of(void **state)
+{
+	struct caught c;
+	int status;
+
+	(void)state;
+	iserd.progress[0] = "{\"ended\": {" ENTRY ", \"session\": 1, \"ok\": true, "
+			    "\"without_device\": 3, \"without_device_first\": 5, "
+			    "\"without_device_reason\": \"no FUSE\"}}";
+	iserd.progress[1] = NULL;
+	iserd.reply = "{\"ok\": true, \"logins\": [{" ENTRY ", \"session\": 1, \"ok\": true}]}";
+	c = run_caught(run_logins, &status);
+	assert_int_equal(EXIT_OK, status);
+	assert_string_equal("iseradm: warning: LUN 5 (and 2 more) has no block device: no FUSE; "
+			    "-m lun reads and writes it without\n",
+		c.text[1]);
+	free_output(&c);
+}
+
 static void logout_tells_the_session(void **state)
 {
 	struct caught c;
@@ -178,6 +197,7 @@ int main(void)
 		cmocka_unit_test(target_is_portal_group_and_name),
 		cmocka_unit_test(tree_names_each_target_once),
 		cmocka_unit_test(login_tells_its_beginning_and_its_end),
+		cmocka_unit_test(login_without_block_devices_is_good_but_warned_of),
 		cmocka_unit_test(logout_tells_the_session),
 		cmocka_unit_test(failed_login_is_one_line_and_its_status),
 		cmocka_unit_test(record_that_cannot_be_read_has_no_target_to_tell),

@@ -117,6 +117,29 @@ static void the_answer_comes_with_the_last_login(void **state)
 	request_free(&r);
 }
 
+static void devices_that_are_missing_are_told(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{}");
+	struct daemon_session *s = session_of(&k->d, &it.records[0], 9);
+	struct daemon_lun luns[] = {{.number = 0}, {.number = 3, .why = "no FUSE"},
+		{.number = 300, .why = "none either"}};
+
+	login_handle(&k->d, &r, r.json);
+	for (size_t i = 0; i < 3; i++)
+		list_append(&s->luns, &luns[i].link);
+	end(0, s, EXIT_OK, NULL);
+	assert_non_null(strstr(r.progress[2], "\"without_device\":2,\"without_device_first\":3,"
+					      "\"without_device_reason\":\"no FUSE\",\"ok\":true"));
+	k->d.config.no_devices = true; /* asked for */
+	end(1, s, EXIT_OK, NULL);
+	assert_null(strstr(r.progress[3], "without_device"));
+	k->d.config.no_devices = false;
+	list_init(&s->luns);
+	session_away(s);
+	request_free(&r);
+}
+
 static void what_is_refused_at_once_is_part_of_the_answer(void **state)
 {
 	struct kit *k = *state;
@@ -280,6 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_answer_comes_with_the_last_login),
+		TEST(devices_that_are_missing_are_told),
 		TEST(what_is_refused_at_once_is_part_of_the_answer),
 		TEST(automatic_logins_are_those_of_the_records_that_say_so),
 		TEST(who_does_not_wait_is_answered_at_once),

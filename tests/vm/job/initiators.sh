@@ -27,7 +27,8 @@ initiator_use() {
 	iserd)
 		ADM=iseradm
 		load_modules fuse loop ublk_drv
-		mkdir -p /run/iseran
+		mkdir -p /run/iseran /var/lib/iseran
+		echo "InitiatorName=$ISERD_NAME" >/var/lib/iseran/initiatorname
 		;;
 	esac
 }

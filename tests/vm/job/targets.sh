@@ -104,7 +104,15 @@ lio_start() { # auth
 	[ "$DEVICE" = siw0 ] && renice 19 "$(pgrep -x iscsi_np | head -n 1)" >/dev/null 2>&1
 	return 0
 }
-lio_lose() { echo 0 >$CFS/iscsi/$IQN/tpgt_1/enable; }
+# On siw LIO waits for ever when it is disabled with a session under way: there the connection is cut, which logins
+# may follow at once.
+lio_lose() {
+	if [ "$DEVICE" = siw0 ]; then
+		ss -K -tn dst "$PORTAL" >/dev/null
+	else
+		echo 0 >$CFS/iscsi/$IQN/tpgt_1/enable
+	fi
+}
 lio_back() { echo 1 >$CFS/iscsi/$IQN/tpgt_1/enable; }
 lio_stop() {
 	local tpg=$CFS/iscsi/$IQN/tpgt_1

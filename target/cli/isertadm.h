@@ -36,6 +36,9 @@ int tool_ask(const struct tool_options *o, const char *verb, const char *key, co
 	struct json_object **ret_reply);
 /* A verb without an answer worth showing: asks, and ends. */
 int tool_tell(const struct tool_options *o, const char *verb, const char *key, const char *value);
+/* A verb that is nothing but a question and its answer: reads the command line, asks, and prints
+ * JSON or what `print` makes of it. An exit status. */
+int tool_show(int argc, char **argv, const char *verb, void (*print)(struct json_object *reply));
 
 int verb_show(int argc, char **argv);
 int verb_sessions(int argc, char **argv);

@@ -23,25 +23,15 @@ static void print_session(struct json_object *s)
 		bytes_text(field_number(s, "written_bytes"), written));
 }
 
+static void print(struct json_object *o)
+{
+	if (!field_count(o, "sessions"))
+		puts("no sessions");
+	for (size_t i = 0; i < field_count(o, "sessions"); i++)
+		print_session(field_item(o, "sessions", i));
+}
+
 int verb_sessions(int argc, char **argv)
 {
-	struct tool_options o = {0};
-	const struct option_row rows[] = {TOOL_ROWS(&o), {0}};
-	struct json_object *reply;
-	bool end;
-	int status = tool_parse(rows, &o, "", 0, argc, argv, &end);
-
-	if (end)
-		return status;
-	status = tool_ask(&o, "sessions", NULL, NULL, &reply);
-	if (status != EXIT_OK)
-		return status;
-	if (o.json)
-		reply_print(reply, stdout);
-	else if (!field_count(reply, "sessions"))
-		puts("no sessions");
-	for (size_t i = 0; !o.json && i < field_count(reply, "sessions"); i++)
-		print_session(field_item(reply, "sessions", i));
-	json_object_put(reply);
-	return EXIT_OK;
+	return tool_show(argc, argv, "sessions", print);
 }

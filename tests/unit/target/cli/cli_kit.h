@@ -59,6 +59,8 @@ static inline void prints(const char *text)
 }
 
 #ifdef CLI_KIT_TOOL
+#include "target/cli/answer.c"
+
 /* The answer that isertd gives, and what it was asked. */
 static struct {
 	const char *reply;

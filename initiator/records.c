@@ -167,7 +167,10 @@ static int check_place(const struct records *db, const struct node_record *r, co
 	node_path(db, r, right);
 	if (strcmp(path, right) == 0)
 		return 0;
-	records_say(why, "%s: node.name, address, port, tpgt or iface in it is another", path);
+	records_say(why,
+		"%s: node.name, address, port, tpgt or iface in it is another; mend it, or remove "
+		"the file and discover anew",
+		path);
 	return -EINVAL;
 }
 

@@ -17,7 +17,9 @@
 
 static int refuse_file(const char *what, const char *path, int error, char why[RECORDS_WHY_SIZE])
 {
-	records_say(why, "%s: cannot %s: %s", path, what, strerror(-error));
+	records_say(why, "%s: cannot %s: %s", path, what,
+		error == -EILSEQ ? "it is no text; remove the file, and discover anew"
+				 : strerror(-error));
 	return error;
 }
 

@@ -94,6 +94,14 @@ check_says "an image that is too large: nothing is written" 2 'large' \
 check_says "an image that is missing" 2 'No such file' \
 	iseradm -m lun -o copy-in -T "$IQN" -p "$PORTAL" -l 0 --file "$W/none"
 
+file=$(find "$W/state/nodes/$IQN.closed" -type f)
+cp "$file" "$W/kept"
+printf 'garbage\0' >"$file"
+check_says "a record that is no text" 1 'no text; remove' node -T "$IQN.closed"
+: >"$file"
+check_says "a record that is empty" 1 'mend it, or remove' node -T "$IQN.closed"
+cp "$W/kept" "$file"
+
 # ---- the target's side ----
 quick() { timeout 10 isertd --portal 127.0.0.1:0 --target "$IQN" --control "$W/second.sock" --lun "$1"; }
 check_says "a missing image" 2 'none.*no such file' quick "0=file=$W/none"

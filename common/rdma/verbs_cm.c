@@ -136,7 +136,7 @@ static void on_address(struct verbs_conn *c, const struct verbs_event *e)
 	(void)e;
 	if (err < 0) {
 		verbs_conn_over(
-			c, err, "the RDMA device cannot be used: %s", strerrordesc_np(-err));
+			c, err, "the RDMA device cannot be used: %s", verbs_device_trouble(err));
 		return;
 	}
 	ack_timeout_set(c);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/alloc.h"
@@ -246,6 +247,11 @@ int verbs_device_get(struct verbs *p, struct ibv_context *context, struct verbs_
 		}
 	}
 	return device_new(p, context, ret);
+}
+
+const char *verbs_device_trouble(int err)
+{
+	return err == -EAGAIN ? "too little memory may be locked" : strerrordesc_np(-err);
 }
 
 void verbs_device_free(struct verbs_device *d)

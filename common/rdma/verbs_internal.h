@@ -122,6 +122,8 @@ struct verbs_device {
 
 /* Finds, or takes up, the device of an id. 0; -ENOMEM, -ENOSPC; -EAGAIN: memlock, logged. */
 int verbs_device_get(struct verbs *p, struct ibv_context *context, struct verbs_device **ret);
+/* That result, negative, for a person. */
+const char *verbs_device_trouble(int err);
 /* Connections on it are over before. */
 void verbs_device_free(struct verbs_device *d);
 /* It was removed: its connections end, and everything is given back. */

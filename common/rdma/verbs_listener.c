@@ -95,7 +95,7 @@ static void request_take(struct verbs_request *r)
 	err = verbs_device_get(r->provider, c->id->verbs, &c->device);
 	if (err < 0) {
 		log_warning("verbs", "%s is rejected: the device cannot be used: %s", c->peer,
-			strerrordesc_np(-err));
+			verbs_device_trouble(err));
 		verbs_reject(&c->base, NULL);
 	} else {
 		r->acceptor->requested(r->acceptor, &c->base, &peer, &c->peer_pd);

@@ -82,6 +82,10 @@ static void print_transport(struct json_object *s, FILE *out)
 		return;
 	print_heading("Transport:", out);
 	fprintf(out, "\t\t%s\n", detail);
+	fprintf(out, "\t\tSent: %llu PDUs, %llu bytes\n", number(info, "pdus_sent"),
+		number(info, "bytes_sent"));
+	fprintf(out, "\t\tReceived: %llu PDUs, %llu bytes\n", number(info, "pdus_received"),
+		number(info, "bytes_received"));
 }
 
 static void print_lun(struct json_object *l, FILE *out)

@@ -212,6 +212,12 @@ static void memory_free_provider(struct rdma_provider *p)
 	alloc_free(provider_of(p));
 }
 
+static bool memory_takes_invalidate(struct rdma_provider *p, const struct address *to)
+{
+	(void)to;
+	return !provider_of(p)->keeps_tags;
+}
+
 static const struct rdma_ops memory_ops = {
 	.name = "memory",
 	.register_region = memory_register,
@@ -227,6 +233,7 @@ static const struct rdma_ops memory_ops = {
 	.flush = memory_flush,
 	.expose = memory_expose,
 	.revoke = memory_revoke,
+	.takes_invalidate = memory_takes_invalidate,
 	.get_info = memory_get_info,
 	.free_provider = memory_free_provider,
 };
@@ -246,6 +253,11 @@ struct rdma_provider *memory_rdma_new(struct loop *loop)
 void memory_rdma_listen(struct rdma_provider *p, struct rdma_acceptor *acceptor)
 {
 	provider_of(p)->acceptor = acceptor;
+}
+
+void memory_rdma_keep_tags(struct rdma_provider *p)
+{
+	provider_of(p)->keeps_tags = true;
 }
 
 void memory_rdma_break(struct rdma_conn *base)

@@ -23,6 +23,8 @@ void memory_rdma_plan(struct rdma_provider *p, uint64_t cut, unsigned way, uint6
 uint64_t memory_rdma_messages(const struct rdma_provider *p, unsigned way);
 /* True if anything waited. */
 bool memory_rdma_release(struct rdma_provider *p);
+/* From here on tags cannot be invalidated by a peer, as a device's plain keys cannot. */
+void memory_rdma_keep_tags(struct rdma_provider *p);
 /* The newest connection's active or passive end; NULL when it is gone. */
 struct rdma_conn *memory_rdma_newest(struct rdma_provider *p, bool active);
 

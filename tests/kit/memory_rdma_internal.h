@@ -25,6 +25,7 @@ struct memory_provider {
 	struct rdma_provider base;
 	struct loop *loop;
 	struct rdma_acceptor *acceptor;
+	bool keeps_tags;
 	struct list conns;
 	struct memory_tag tags[TAGS];
 	uint32_t next_tag;

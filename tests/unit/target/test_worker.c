@@ -132,6 +132,34 @@ static void memory_that_cannot_be_registered_is_done_without(void **state)
 	worker_channel_put(kit.worker, lun(0));
 }
 
+static enum dm_pinning pinning;
+
+static enum dm_pinning tell_pinning(struct dm_mover *m)
+{
+	(void)m;
+	return pinning;
+}
+
+/* A LUN's memory is told to an RDMA device once there is one, and to the backend before that. */
+static void memory_is_pinned_once_there_is_a_device(void **state)
+{
+	struct dm_ops ops = kit_ops;
+
+	(void)state;
+	ops.pinning = tell_pinning;
+	kit.mover->mover->ops = &ops;
+	pinning = DM_PINS_LATER;
+	worker_open_memory(kit.worker);
+	assert_int_equal(channels(), 2);
+	assert_null(worker_channel_region(kit.mover, lun(0)));
+	pinning = DM_PINS;
+	worker_open_memory(kit.worker);
+	assert_int_equal(channels(), 2);
+	assert_non_null(worker_channel_region(kit.mover, lun(0)));
+	assert_non_null(worker_channel_region(kit.mover, lun(1)));
+	kit.mover->mover->ops = &kit_ops;
+}
+
 static void movers_have_a_limit_and_are_owned_at_once(void **state)
 {
 	struct worker_mover *m;
@@ -292,6 +320,7 @@ int main(void)
 		TEST(a_sweep_takes_what_nobody_uses_and_a_reload_removed),
 		TEST(memory_is_registered_with_the_mover),
 		TEST(memory_that_cannot_be_registered_is_done_without),
+		TEST(memory_is_pinned_once_there_is_a_device),
 		TEST(movers_have_a_limit_and_are_owned_at_once),
 		TEST(the_last_flush_ends_when_every_channel_is_flushed),
 		TEST(a_flush_of_nothing_is_over_at_once),

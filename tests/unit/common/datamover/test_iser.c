@@ -17,6 +17,23 @@ static void private_data_is_always_sent(void **state)
 	fixture_free(f);
 }
 
+/* Keys that a device cannot take back by a peer's Send: the peer is told so. */
+static void a_device_with_plain_keys_does_not_offer_remote_invalidation(void **state)
+{
+	struct fixture *f = fixture_new(&iser_ends_allow);
+	struct dm_conn_info info;
+
+	(void)state;
+	memory_rdma_keep_tags(f->provider);
+	raw_listen(f, NULL, 0);
+	assert_int_equal(fixture_connect(f), 0);
+	fixture_turn(f);
+	assert_memory_equal(f->raw.theirs.bytes, "\xc0\0\0\0", 4);
+	dm_conn_get_info(f->i.conn, &info);
+	assert_false(info.remote_invalidate);
+	fixture_free(f);
+}
+
 static void refused_connection_is_told_once(void **state)
 {
 	struct fixture *f = fixture_new(&iser_ends_allow);
@@ -71,6 +88,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(private_data_is_always_sent),
+		cmocka_unit_test(a_device_with_plain_keys_does_not_offer_remote_invalidation),
 		cmocka_unit_test(refused_connection_is_told_once),
 		cmocka_unit_test(info_tells_mover_and_provider),
 		cmocka_unit_test(every_allocation_of_a_session_may_fail),

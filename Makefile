@@ -51,7 +51,7 @@ FUZZ_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo programs tests-bin check check-unit check-pair check-e2e check-peers check-vm bench-vm fuzz fuzz-bin fuzz-replay lint bench man install clean
+.PHONY: all help demo programs tests-bin check check-unit check-pair check-threads check-e2e check-peers check-vm bench-vm fuzz fuzz-bin fuzz-replay lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -100,6 +100,7 @@ JOBS     := $(shell nproc)
 SUBMAKE  := $(MAKE) --no-print-directory -j$(JOBS)
 packages  = $(if $(SKIP_PACKAGES),,@tests/packages.sh $(1))
 E2E      := $(sort $(wildcard tests/e2e/*.sh))
+THREADS  := $(BUILD)/tsan/tests/pair/test_threads
 PEERS    := $(sort $(wildcard tests/peers/*.sh))
 
 demo: ## everything from nothing: packages, build, target, login, mount, verify, clean up
@@ -113,8 +114,10 @@ check: ## install what the tests need, build and run all of them
 	$(call packages,check)
 	@$(SUBMAKE) VARIANT=release programs tests-bin
 	@$(SUBMAKE) VARIANT=asan programs tests-bin fuzz-bin
+	@$(SUBMAKE) VARIANT=tsan programs $(THREADS)
 	@tests/run.sh -j $(JOBS) -l release $(UNIT_BIN) $(PAIR_BIN) -- -l asan $(subst $(OUT),$(BUILD)/asan,$(UNIT_BIN) $(PAIR_BIN) $(FUZZ_BIN)) \
-		-- -j 1 -l release $(E2E) $(PEERS) -- -l asan $(E2E)
+		-- -j 1 -l release $(E2E) $(PEERS) -- -l asan $(E2E) \
+		-- -l tsan $(THREADS) tests/e2e/threads.sh
 
 check-unit: ## unit tests of one variant (VARIANT=release, asan or tsan)
 	@$(SUBMAKE) tests-bin
@@ -133,6 +136,10 @@ fuzz: ## every fuzz driver in turn, TIME=60 seconds each (ONLY="fuzz_keys fuzz_c
 	$(call packages,fuzz)
 	@$(SUBMAKE) VARIANT=fuzz CC=clang fuzz-bin
 	@tests/fuzz/run.sh $(BUILD)/fuzz/tests/fuzz $(TIME) $(ONLY)
+
+check-threads: ## several loops, both daemons, under ThreadSanitizer (STRESS=1: a minute each)
+	@$(SUBMAKE) VARIANT=tsan programs $(THREADS)
+	@tests/run.sh -l tsan $(THREADS) tests/e2e/threads.sh
 
 check-e2e: ## the real programs on loopback (VARIANT=...)
 	@$(SUBMAKE) programs

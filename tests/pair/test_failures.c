@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/base/sys.h"
+#include "initiator/discovery.h"
 #include "tests/kit/busy_story.h"
 #include "tests/kit/stories.h"
 #include "tests/kit/two_faults.h"
@@ -116,7 +117,7 @@ static void tell(struct world *w, unsigned long n, const char *what)
 }
 
 /* Login, the busy story, logout, with the n-th failing. False once the story passed untouched. */
-static bool attempt(struct world *w, const struct trouble *t, unsigned long n)
+static bool be_busy(struct world *w, const struct trouble *t, unsigned long n)
 {
 	struct ini_session_config c = configuration(w, n);
 	bool happened, submitted = false;
@@ -152,7 +153,64 @@ static bool attempt(struct world *w, const struct trouble *t, unsigned long n)
 	return happened;
 }
 
-static void every_nth(const struct two_ends_config *config, const struct trouble *t, unsigned least)
+/* ---- the other story: a discovery ---- */
+
+struct found {
+	unsigned told;
+	int error;
+	size_t count;
+};
+
+static void discovery_told(void *owner, const struct discovery_result *result)
+{
+	struct found *f = owner;
+
+	f->told++;
+	f->error = result->error;
+	f->count = result->count;
+}
+
+static bool is_found(void *arg)
+{
+	return ((struct found *)arg)->told > 0;
+}
+
+static bool discover(struct world *w, const struct trouble *t, unsigned long n)
+{
+	struct discovery_config c = {
+		.loop = two_ends_loop(w->ends),
+		.mover = two_ends_initiator_mover(w->ends),
+		.portal = two_session_config(w->ends, TWO_ENDS_IQN).portal,
+		.initiator_name = TWO_ENDS_INITIATOR,
+		.login_timeout_ns = 5 * LOOP_NS_PER_S,
+	};
+	struct discovery *d;
+	struct found f = {0};
+	bool happened;
+
+	w->lines.count = w->lines.repeated = 0;
+	t->arm(w, n, t->error);
+	if (discovery_start(&c, discovery_told, &f, &d) == 0) {
+		two_ends_until(w->ends, is_found, &f);
+		if (f.error == 0 && f.count != 2)
+			tell(w, n,
+				"a discovery found less than there is, and said that it went well");
+	}
+	two_ends_rest(w->ends, 1);
+	happened = t->happened(w);
+	t->arm(w, 0, 0);
+	if (f.told > 1)
+		tell(w, n, "a discovery was told twice");
+	if (w->lines.repeated)
+		tell(w, n, "a line was logged twice");
+	witness_works(w);
+	return happened;
+}
+
+typedef bool story_attempt(struct world *w, const struct trouble *t, unsigned long n);
+
+static void every_nth_of(const struct two_ends_config *config, const struct trouble *t,
+	unsigned least, story_attempt *attempt)
 {
 	struct trouble none = *t;
 	struct world w;
@@ -172,6 +230,12 @@ static void every_nth(const struct two_ends_config *config, const struct trouble
 	if (getenv("STORIES_LOG"))
 		fprintf(stderr, "# %lu failed in turn\n", n - 1);
 	world_close(&w);
+}
+
+static void every_nth(const struct two_ends_config *config, const struct trouble *t, unsigned least)
+{
+	every_nth_of(config, t, least, be_busy);
+	every_nth_of(config, t, least / 2, discover);
 }
 
 /* ---- allocations ---- */

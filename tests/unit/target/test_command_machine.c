@@ -321,10 +321,29 @@ static void every_state_meets_every_two_events(void **state)
 	}
 }
 
+/* Its turn comes while its end is on its way: it ends once. */
+static void data_that_fail_while_a_command_waits_for_its_turn_end_it_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	waits_for_its_turn(&w);
+	command_data_failed(w.cmd);
+	assert_false(w.cmd->waits_turn);
+	assert_int_equal(w.s->nexus->waiting_turn, 0);
+	the_others_are_aborted(&w);
+	assert_true(w.result->responded);
+	assert_sense(w.result, SENSE_ABORTED_COMMAND, ASC_DATA_PHASE_ERROR);
+	world_settle(&w);
+	server_free(w.v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_state_meets_every_two_events),
+		cmocka_unit_test(data_that_fail_while_a_command_waits_for_its_turn_end_it_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,6 +178,8 @@ bool command_check_direction(struct command *cmd, bool data_in);
 /* A request of the backend that belongs to no extent (a flush, a discard), in
  * cmd->extents[0].request, whose `done` must begin with command_rest(). */
 void command_backend_submit(struct command *cmd);
+/* What the store has cached goes to stable storage; then GOOD, or what failed. */
+void command_flush(struct command *cmd);
 
 /* ---- for transfer.c and opcodes.c ---- */
 

@@ -142,3 +142,24 @@ void command_backend_submit(struct command *cmd)
 	command_busy(cmd);
 	backend_submit(cmd->nexus->channel, &cmd->extents[0].request);
 }
+
+static void flushed(struct backend_request *r, int status)
+{
+	struct command *cmd = container_of(r, struct command_extent, request)->cmd;
+
+	if (!command_rest(cmd))
+		return;
+	if (status)
+		command_fail_errno(cmd, -status, true);
+	else
+		command_finish(cmd, SCSI_GOOD);
+}
+
+void command_flush(struct command *cmd)
+{
+	cmd->extents[0].request = (struct backend_request){
+		.operation = BACKEND_FLUSH,
+		.done = flushed,
+	};
+	command_backend_submit(cmd);
+}

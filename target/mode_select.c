@@ -122,29 +122,6 @@ static bool check_list(struct command *cmd, struct selection *s)
 	return !more;
 }
 
-static void flushed(struct backend_request *r, int status)
-{
-	struct command *cmd = container_of(r, struct command_extent, request)->cmd;
-
-	if (!command_rest(cmd))
-		return;
-	if (status)
-		command_fail_errno(cmd, -status, true);
-	else
-		command_finish(cmd, SCSI_GOOD);
-}
-
-/* With the cache off everything that had GOOD status is on stable storage: what was cached before,
- * too. */
-static void flush(struct command *cmd)
-{
-	cmd->extents[0].request = (struct backend_request){
-		.operation = BACKEND_FLUSH,
-		.done = flushed,
-	};
-	command_backend_submit(cmd);
-}
-
 void modes_select(struct command *cmd)
 {
 	struct device *d = cmd->nexus->device;
@@ -158,8 +135,10 @@ void modes_select(struct command *cmd)
 	if (s.write_cache != before.write_cache || s.write_protected != before.write_protected)
 		device_attention(d, cmd->nexus, ASC_MODE_PARAMETERS_CHANGED >> 8,
 			ASC_MODE_PARAMETERS_CHANGED & 0xff);
+	/* With the cache off everything that had GOOD status is on stable storage: what was cached
+	 * before, too. */
 	if (before.write_cache && !s.write_cache)
-		flush(cmd);
+		command_flush(cmd);
 	else
 		command_finish(cmd, SCSI_GOOD);
 }

@@ -126,18 +126,6 @@ void sbc_get_lba_status(struct command *cmd)
 
 /* ---- SYNCHRONIZE CACHE (SBC-3 sections 5.25 and 5.26), PRE-FETCH ---- */
 
-static void flushed(struct backend_request *r, int status)
-{
-	struct command *cmd = container_of(r, struct command_extent, request)->cmd;
-
-	if (!command_rest(cmd))
-		return;
-	if (status)
-		command_fail_errno(cmd, -status, true);
-	else
-		command_finish(cmd, SCSI_GOOD);
-}
-
 static bool parse_range(struct command *cmd)
 {
 	struct cdb_block b;
@@ -157,11 +145,7 @@ bool sbc_synchronize_cache_parse(struct command *cmd)
  * that it comes after does no harm. */
 void sbc_synchronize_cache(struct command *cmd)
 {
-	cmd->extents[0].request = (struct backend_request){
-		.operation = BACKEND_FLUSH,
-		.done = flushed,
-	};
-	command_backend_submit(cmd);
+	command_flush(cmd);
 }
 
 bool sbc_pre_fetch_parse(struct command *cmd)

@@ -7,7 +7,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/sys.h"
-#include "target/backend/completion.h"
 #include "target/backend/ram.h"
 #include "target/backend/stores.h"
 
@@ -21,11 +20,6 @@ struct memory_backend {
 	/* A device keeps the pages (see pin() in backend.h). All of them are there then, so writing
 	 * zeros allocates nothing. */
 	atomic_bool pinned;
-};
-
-struct memory_channel {
-	struct backend_channel channel;
-	struct completions completions;
 };
 
 static struct memory_backend *memory_of(struct backend *b)
@@ -75,27 +69,7 @@ static int memory_execute(struct memory_backend *m, struct backend_request *r)
 
 static void memory_submit(struct backend_channel *channel, struct backend_request *r)
 {
-	struct memory_channel *c = container_of(channel, struct memory_channel, channel);
-
-	completions_add(&c->completions, r, memory_execute(memory_of(channel->backend), r));
-}
-
-static int memory_open_channel(struct backend *b, struct loop *l, struct backend_channel **ret)
-{
-	struct memory_channel *c = alloc_zeroed(sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
-	c->channel.backend = b;
-	c->channel.loop = l;
-	completions_init(&c->completions, l);
-	*ret = &c->channel;
-	return 0;
-}
-
-static void memory_close_channel(struct backend_channel *channel)
-{
-	alloc_free(container_of(channel, struct memory_channel, channel));
+	ram_complete(channel, r, memory_execute(memory_of(channel->backend), r));
 }
 
 static void *memory_map(struct backend *b, uint64_t offset, uint64_t length)
@@ -127,8 +101,8 @@ static void memory_free(struct backend *b)
 static const struct backend_ops memory_ops = {
 	.name = "memory",
 	.free = memory_free,
-	.open_channel = memory_open_channel,
-	.close_channel = memory_close_channel,
+	.open_channel = ram_open_channel,
+	.close_channel = ram_close_channel,
 	.submit = memory_submit,
 	.map = memory_map,
 	.memory = memory_memory,

@@ -1,8 +1,16 @@
-/* Configuration of the memory and null stores; called by their constructors. */
+/* Configuration and channels of the memory and null stores; called by both. */
 #include "target/backend/ram.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+#include "common/base/alloc.h"
+#include "target/backend/completion.h"
+
+struct ram_channel {
+	struct backend_channel channel;
+	struct completions completions;
+};
 
 static uint32_t ram_block_size(const struct memory_config *config)
 {
@@ -39,4 +47,28 @@ void ram_info_set(struct backend_info *info, const struct memory_config *config)
 		.readonly = config->readonly,
 		.thin = true,
 	};
+}
+
+int ram_open_channel(struct backend *b, struct loop *l, struct backend_channel **ret)
+{
+	struct ram_channel *c = alloc_zeroed(sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->channel.backend = b;
+	c->channel.loop = l;
+	completions_init(&c->completions, l);
+	*ret = &c->channel;
+	return 0;
+}
+
+void ram_close_channel(struct backend_channel *channel)
+{
+	alloc_free(container_of(channel, struct ram_channel, channel));
+}
+
+void ram_complete(struct backend_channel *channel, struct backend_request *r, int status)
+{
+	completions_add(
+		&container_of(channel, struct ram_channel, channel)->completions, r, status);
 }

@@ -56,12 +56,50 @@ static void the_line_names_the_store_and_what_would_be_right(void **state)
 	assert_string_equal("memory: a block size of 520 is not possible; 512 or 4096 is", why);
 }
 
+struct waiter {
+	struct backend_request request;
+	unsigned done;
+	int status;
+};
+
+static void waiter_done(struct backend_request *r, int status)
+{
+	struct waiter *w = container_of(r, struct waiter, request);
+
+	w->done++;
+	w->status = status;
+}
+
+static void a_request_ends_from_the_loop(void **state)
+{
+	struct waiter w = {.request.done = waiter_done};
+	struct loop *l = loop_new(&(struct loop_config){.virtual_clock = true});
+	struct backend_channel *channel = NULL;
+	struct backend b = {0};
+
+	(void)state;
+	alloc_fail_nth(1);
+	assert_int_equal(-ENOMEM, ram_open_channel(&b, l, &channel));
+	alloc_fail_nth(0);
+	assert_null(channel);
+	assert_int_equal(0, ram_open_channel(&b, l, &channel));
+	assert_ptr_equal(&b, channel->backend);
+	ram_complete(channel, &w.request, -EROFS);
+	assert_int_equal(0, w.done);
+	loop_turn(l, 0);
+	assert_int_equal(1, w.done);
+	assert_int_equal(-EROFS, w.status);
+	ram_close_channel(channel);
+	loop_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(impossible_configurations_are_refused_with_a_line),
 		TEST(what_a_store_of_memory_says_of_itself),
 		TEST(the_line_names_the_store_and_what_would_be_right),
+		TEST(a_request_ends_from_the_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,7 +229,7 @@ static bool follow_redirect(struct ini_session *s, const struct ini_conn_loss *l
 	if (discovery_parse_address(loss->redirect, host, &port, &tpgt) < 0 ||
 		!host_is_numeric(host))
 		goto refuse;
-	snprintf(text, sizeof(text), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	address_print_named(host, port, text, sizeof(text));
 	if (address_parse(text, port, &to, &why) < 0)
 		goto refuse;
 	log_info("session", "%s: the target has moved to %s", s->config.target_name, text);

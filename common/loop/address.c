@@ -148,6 +148,12 @@ char *address_print(const struct address *a, char out[ADDRESS_TEXT_SIZE])
 	return out;
 }
 
+char *address_print_named(const char *host, unsigned port, char *out, size_t size)
+{
+	snprintf(out, size, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	return out;
+}
+
 uint16_t address_port(const struct address *a)
 {
 	/* The port is at the same place in both families. */

@@ -22,6 +22,8 @@ int address_parse(const char *text, uint16_t default_port, struct address *ret, 
 char *address_print(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
 /* The same without the port, and without brackets. */
 char *address_print_host(const struct address *a, char out[ADDRESS_TEXT_SIZE]);
+/* The same of a host, numeric or a name, that is not looked up. Returns out. */
+char *address_print_named(const char *host, unsigned port, char *out, size_t size);
 uint16_t address_port(const struct address *a);
 bool address_equal(const struct address *a, const struct address *b);
 bool address_is_wildcard(const struct address *a);

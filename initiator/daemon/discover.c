@@ -83,8 +83,7 @@ static struct json_object *show_entry(const struct discovery_entry *e)
 	struct json_object *o = json_object_new_object();
 	char portal[RECORDS_ADDRESS_SIZE + 16];
 
-	snprintf(portal, sizeof(portal), strchr(e->address, ':') ? "[%s]:%u" : "%s:%u", e->address,
-		e->port);
+	address_print_named(e->address, e->port, portal, sizeof(portal));
 	put_text(o, "target", e->target_name);
 	put_text(o, "portal", portal);
 	put_number(o, "tpgt", e->tpgt);
@@ -206,8 +205,7 @@ static int prepare(struct discover *x, const struct request_filter *f, struct js
 	request_provider(f, &r->provider);
 	memcpy(r->address, f->host, sizeof(r->address));
 	r->port = f->record.port;
-	snprintf(x->portal, sizeof(x->portal), strchr(f->host, ':') ? "[%s]:%u" : "%s:%u", f->host,
-		f->record.port);
+	address_print_named(f->host, f->record.port, x->portal, sizeof(x->portal));
 	return take_auth(json, r, why);
 }
 
@@ -288,8 +286,7 @@ static int list_discovery(void *arg, const struct discovery_record *r, const cha
 		put_text(o, "error", why);
 		return 0;
 	}
-	snprintf(portal, sizeof(portal), strchr(r->address, ':') ? "[%s]:%u" : "%s:%u", r->address,
-		r->port);
+	address_print_named(r->address, r->port, portal, sizeof(portal));
 	put_text(o, "portal", portal);
 	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
 	l->record = r;

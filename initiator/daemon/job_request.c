@@ -238,8 +238,7 @@ static bool read_record(struct job *j, struct control_request *r, struct json_ob
 	if (f.transport && node_transport_parse(f.transport, &transport) == 0)
 		j->record.transport = transport;
 	request_provider(&f, &j->record.provider);
-	snprintf(j->portal, sizeof(j->portal), strchr(j->record.address, ':') ? "[%s]:%u" : "%s:%u",
-		j->record.address, j->record.port);
+	address_print_named(j->record.address, j->record.port, j->portal, sizeof(j->portal));
 	return true;
 }
 

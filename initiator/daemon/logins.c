@@ -67,8 +67,7 @@ static struct json_object *entry_new(const struct node_record *r)
 	struct json_object *o = json_object_new_object();
 	char portal[RECORDS_ADDRESS_SIZE + 16];
 
-	snprintf(portal, sizeof(portal), strchr(r->address, ':') ? "[%s]:%u" : "%s:%u", r->address,
-		r->port);
+	address_print_named(r->address, r->port, portal, sizeof(portal));
 	put_text(o, "target", r->target_name);
 	put_text(o, "portal", portal);
 	put_number(o, "tpgt", r->tpgt);

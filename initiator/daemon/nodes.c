@@ -8,12 +8,6 @@
 /* A reply is one line of at most CONTROL_LINE_MAX bytes; a record with its settings takes 3 KB. */
 #define SETTINGS_MAX 100
 
-static void portal_text(const struct node_record *r, char out[RECORDS_ADDRESS_SIZE + 16])
-{
-	snprintf(out, RECORDS_ADDRESS_SIZE + 16, strchr(r->address, ':') ? "[%s]:%u" : "%s:%u",
-		r->address, r->port);
-}
-
 /* ---- node-list ---- */
 
 struct node_list {
@@ -37,7 +31,7 @@ static int list_each(void *arg, const struct node_record *r, const char *why)
 		return 0;
 	}
 	o = json_object_new_object();
-	portal_text(r, portal);
+	address_print_named(r->address, r->port, portal, sizeof(portal));
 	put_text(o, "target", r->target_name);
 	put_text(o, "portal", portal);
 	put_number(o, "tpgt", r->tpgt);

@@ -65,7 +65,7 @@ int resolve_start(struct daemon *d, const char *host, unsigned port,
 	r->message.deliver = delivered;
 	r->done = done;
 	r->owner = owner;
-	snprintf(r->portal, sizeof(r->portal), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	address_print_named(host, port, r->portal, sizeof(r->portal));
 	d->busy++;
 	if (is_numeric(host)) {
 		look_up(r);

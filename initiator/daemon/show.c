@@ -199,8 +199,7 @@ static struct json_object *show_session(const struct daemon_session *s)
 	struct ini_session_info info;
 	char portal[RECORDS_ADDRESS_SIZE + 16];
 
-	snprintf(portal, sizeof(portal), strchr(r->address, ':') ? "[%s]:%u" : "%s:%u", r->address,
-		r->port);
+	address_print_named(r->address, r->port, portal, sizeof(portal));
 	put_number(o, "session", s->number);
 	put_text(o, "target", r->target_name);
 	put_text(o, "portal", portal);

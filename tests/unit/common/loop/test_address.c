@@ -48,6 +48,21 @@ static void addresses_are_printed_in_full(void **state)
 	assert_int_equal(860, address_port(&a));
 }
 
+static void names_are_printed_without_being_looked_up(void **state)
+{
+	char out[ADDRESS_TEXT_SIZE], small[8];
+
+	(void)state;
+	assert_string_equal("storage.example:860",
+		address_print_named("storage.example", 860, out, sizeof(out)));
+	assert_string_equal(
+		"192.0.2.1:3260", address_print_named("192.0.2.1", 3260, out, sizeof(out)));
+	/* RFC 3986 section 3.2.2: an IPv6 address stands in brackets */
+	assert_string_equal("[2001:db8::1]:3260",
+		address_print_named("2001:db8::1", 3260, out, sizeof(out)));
+	assert_string_equal("192.0.2", address_print_named("192.0.2.1", 1, small, sizeof(small)));
+}
+
 static void malformed_addresses_are_refused(void **state)
 {
 	static const char *const texts[] = {"", ":3260", "[::1", "[]:1",
@@ -190,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_printed_in_full),
+		cmocka_unit_test(names_are_printed_without_being_looked_up),
 		cmocka_unit_test(malformed_addresses_are_refused),
 		cmocka_unit_test(unknown_host_is_told_from_a_malformed_address),
 		cmocka_unit_test(mapped_address_equals_the_plain_one),

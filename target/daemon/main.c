@@ -1,28 +1,14 @@
 /* isertd: the target daemon. Reads the command line and the configuration, starts everything or
  * nothing, turns its loop until it is told to stop, and ends. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-#ifdef HAVE_SYSTEMD
-#include <systemd/sd-daemon.h>
-#endif
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/control/service.h"
 #include "target/daemon/daemon.h"
-
-static void notify(const char *state)
-{
-#ifdef HAVE_SYSTEMD
-	sd_notify(0, state);
-#else
-	(void)state;
-#endif
-}
 
 static void on_signal(void *arg, int number)
 {
@@ -30,24 +16,13 @@ static void on_signal(void *arg, int number)
 	struct config_report report = {0};
 
 	if (number == SIGHUP) {
-		notify("RELOADING=1");
+		service_notify("RELOADING=1");
 		daemon_reload(d, &report);
 		config_report_free(&report);
-		notify("READY=1");
+		service_notify("READY=1");
 	} else {
-		notify("STOPPING=1");
+		service_notify("STOPPING=1");
 		daemon_stop(d);
-	}
-}
-
-/* A session takes one descriptor, a LUN a few per loop. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 }
 
@@ -99,19 +74,16 @@ static void set_log_level(const struct daemon *d)
 
 static int run(struct daemon *d)
 {
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, 0};
-	int status;
+	int status, err = service_loop_new(NULL, on_signal, d, &d->loop);
 
-	raise_descriptors();
-	d->loop = loop_new(NULL);
-	if (!d->loop || loop_signals(d->loop, signals, on_signal, d) < 0) {
-		fprintf(stderr, "isertd: cannot make its loop: %s\n", strerror(errno));
+	if (err < 0) {
+		fprintf(stderr, "isertd: cannot make its loop: %s\n", strerror(-err));
 		return EXIT_FAILED;
 	}
 	status = daemon_start(d);
 	if (status != EXIT_OK)
 		return status;
-	notify("READY=1");
+	service_notify("READY=1");
 	loop_run(d->loop);
 	if (!d->drained) {
 		/* A backend still has requests: nothing that they point to may be freed. */
@@ -149,7 +121,6 @@ int main(int argc, char **argv)
 {
 	struct daemon d = {0};
 
-	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (daemon_options_parse(&d.options, argc, argv) < 0)
 		return EXIT_USAGE;
 	if (d.options.help)

@@ -1,4 +1,6 @@
 /* isertd: what its command line makes of it, and its signals (target/daemon/main.c). */
+#include <errno.h>
+
 #include "tests/unit/target/target_kit.h"
 
 #define main isertd_main

@@ -14,6 +14,7 @@ struct operation {
 	struct json_object *list; /* one object per session that is done */
 	size_t pending;		  /* sessions that are not, and 1 while it is being begun */
 	bool automatic, wait;	  /* login */
+	bool force;		  /* logout */
 	const char *transport;	  /* login: that the record is to have from now on */
 	const char *provider;	  /* likewise */
 };
@@ -240,7 +241,8 @@ static void login_or_move(struct operation *op, struct request_filter *f)
 	records_each(op->daemon->records, &f->record, move_each, op);
 }
 
-void login_handle(struct daemon *d, struct control_request *r, struct json_object *json)
+static void login(
+	struct daemon *d, struct control_request *r, struct json_object *json, bool automatic)
 {
 	struct request_filter f;
 	struct operation *op;
@@ -251,25 +253,24 @@ void login_handle(struct daemon *d, struct control_request *r, struct json_objec
 	if (!op)
 		return;
 	op->wait = request_flag(json, "wait", true);
-	op->provider = f.provider;
-	login_or_move(op, &f);
+	op->automatic = automatic;
+	if (automatic) {
+		records_each(d->records, &f.record, login_each, op);
+	} else {
+		op->provider = f.provider;
+		login_or_move(op, &f);
+	}
 	operation_release(op);
+}
+
+void login_handle(struct daemon *d, struct control_request *r, struct json_object *json)
+{
+	login(d, r, json, false);
 }
 
 void login_handle_automatic(struct daemon *d, struct control_request *r, struct json_object *json)
 {
-	struct request_filter f;
-	struct operation *op;
-
-	if (!request_filter(r, json, &f))
-		return;
-	op = operation_new(d, r, "logins");
-	if (!op)
-		return;
-	op->wait = request_flag(json, "wait", true);
-	op->automatic = true;
-	records_each(d->records, &f.record, login_each, op);
-	operation_release(op);
+	login(d, r, json, true);
 }
 
 /* ---- logout, rescan ---- */
@@ -277,17 +278,8 @@ void login_handle_automatic(struct daemon *d, struct control_request *r, struct 
 static int begin_logout(struct operation *op, const struct node_record *r, struct daemon_session *s,
 	const struct session_waiter *done, char why[SESSION_WHY_SIZE])
 {
-	(void)op;
 	(void)r;
-	return session_logout(s, false, done, why);
-}
-
-static int begin_logout_forced(struct operation *op, const struct node_record *r,
-	struct daemon_session *s, const struct session_waiter *done, char why[SESSION_WHY_SIZE])
-{
-	(void)op;
-	(void)r;
-	return session_logout(s, true, done, why);
+	return session_logout(s, op->force, done, why);
 }
 
 static int begin_rescan(struct operation *op, const struct node_record *r, struct daemon_session *s,
@@ -312,6 +304,7 @@ static void each_session(struct daemon *d, struct control_request *r, struct jso
 	op = operation_new(d, r, key);
 	if (!op)
 		return;
+	op->force = request_flag(json, "force", false);
 	list_for_each_safe(s, next, &d->sessions, link) if (session_matches(s, &f))
 		part_begin(op, &s->record, s, begin);
 	operation_release(op);
@@ -319,8 +312,7 @@ static void each_session(struct daemon *d, struct control_request *r, struct jso
 
 void logout_handle(struct daemon *d, struct control_request *r, struct json_object *json)
 {
-	each_session(d, r, json, "logouts",
-		request_flag(json, "force", false) ? begin_logout_forced : begin_logout);
+	each_session(d, r, json, "logouts", begin_logout);
 }
 
 void rescan_handle(struct daemon *d, struct control_request *r, struct json_object *json)

@@ -58,8 +58,8 @@ static void names_are_printed_without_being_looked_up(void **state)
 	assert_string_equal(
 		"192.0.2.1:3260", address_print_named("192.0.2.1", 3260, out, sizeof(out)));
 	/* RFC 3986 section 3.2.2: an IPv6 address stands in brackets */
-	assert_string_equal("[2001:db8::1]:3260",
-		address_print_named("2001:db8::1", 3260, out, sizeof(out)));
+	assert_string_equal(
+		"[2001:db8::1]:3260", address_print_named("2001:db8::1", 3260, out, sizeof(out)));
 	assert_string_equal("192.0.2", address_print_named("192.0.2.1", 1, small, sizeof(small)));
 }
 

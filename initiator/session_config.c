@@ -188,7 +188,8 @@ void ini_session_get_info(const struct ini_session *s, struct ini_session_info *
 	address_print(&s->portal, ret->portal);
 	memcpy(ret->last_error, s->why, sizeof(ret->last_error));
 	info_tasks(s, ret);
-	if (ret->connected)
+	if (ret->connected) /* only with a connection */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): see above */
 		dm_conn_get_info(s->conn->dm, &ret->conn);
 }
 

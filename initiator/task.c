@@ -248,7 +248,8 @@ static void take_sense(struct ini_task *t, const struct iscsi_pdu *pdu, const ui
 	size_t length = bytes_read_be16(&r);
 
 	t->sense_length = (uint8_t)min_size(min_size(length, r.left), INI_SENSE_MAX);
-	memcpy(t->sense, r.at, t->sense_length);
+	if (t->sense_length)
+		memcpy(t->sense, r.at, t->sense_length);
 }
 
 /* How much read data is there: what the residual leaves, and no more than the mover has seen. */

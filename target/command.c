@@ -410,6 +410,7 @@ static void stash_immediate(struct command *cmd)
 
 	cmd->stash = arena_get(cmd->worker->arena, cmd->immediate_length, &capacity);
 	if (cmd->stash) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a length has its data */
 		memcpy(cmd->stash, cmd->immediate, cmd->immediate_length);
 		cmd->immediate = cmd->stash;
 		return;

@@ -77,6 +77,8 @@ static bool check_unit(struct command *cmd)
 	const struct device *d = cmd->nexus ? cmd->nexus->device : NULL;
 	unsigned flags = cmd->operation->flags;
 
+	if (!d)
+		return true;
 	if (flags & OPERATION_MEDIUM && atomic_load_explicit(&d->stopped, memory_order_relaxed)) {
 		command_fail(cmd, SENSE_NOT_READY,
 			ASC_LOGICAL_UNIT_NOT_READY_INITIALIZING_COMMAND_REQUIRED);

@@ -103,15 +103,20 @@ static int open_file(const char *path, char **ret_text, size_t *ret_length, mode
 
 	if (fd < 0)
 		return -errno;
-	err = sys_fstat(fd, &st) < 0 ? -errno : read_file(fd, &st, ret_text, ret_length);
-	if (err == 0)
-		*ret_mode = st.st_mode;
+	if (sys_fstat(fd, &st) < 0) {
+		err = -errno;
+	} else {
+		err = read_file(fd, &st, ret_text, ret_length);
+		if (err == 0)
+			*ret_mode = st.st_mode;
+	}
 	close(fd);
 	return err;
 }
 
 static bool has_secrets(const char *text)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it has been read */
 	return strstr(text, "secret:") != NULL;
 }
 
@@ -141,6 +146,7 @@ int config_load(const char *path, struct config_report *report, struct config **
 			"it has secrets and everyone may read it; chmod 600 would be right");
 	directory = directory_of(path);
 	err = directory ? config_parse(path, directory, text, length, report, ret) : -ENOMEM;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it has been read */
 	explicit_bzero(text, length);
 	alloc_free(text);
 	alloc_free(directory);

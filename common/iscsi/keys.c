@@ -38,6 +38,7 @@ int keys_put(struct bytes_writer *w, const char *key, const char *value)
 	if (name + text + 2 > w->size - w->used)
 		return -ENOSPC;
 	p = bytes_reserve(w, name + text + 2);
+	/* '=' follows. NOLINTNEXTLINE(bugprone-not-null-terminated-result): no string ends here */
 	memcpy(p, key, name);
 	p[name] = '=';
 	memcpy(p + name + 1, value, text + 1);

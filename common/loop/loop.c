@@ -189,7 +189,7 @@ static int loop_spin(struct loop *l, uint64_t until_ns, bool *ret_polled)
 static int loop_wait(struct loop *l, uint64_t max_wait_ns, bool *ret_polled)
 {
 	uint64_t wait_ns = loop_wait_time(l, max_wait_ns);
-	uint64_t start_ns = l->now_ns, spin_end_ns = l->last_busy_ns + l->config.spin_ns;
+	uint64_t start_ns, spin_end_ns = l->last_busy_ns + l->config.spin_ns;
 	int count;
 
 	if (wait_ns == 0)

@@ -135,7 +135,7 @@ static bool route_ask(const struct address *to,
 	void (*question)(struct ibv_context *context, void *answer), void *answer)
 {
 	struct verbs_channel channel = {.cm = NULL};
-	struct address source;
+	struct address source = {.length = 0};
 	struct rdma_cm_id *id = NULL;
 
 	if (!is_loopback(to) && source_find(to, &source) == 0 && !is_loopback(&source))

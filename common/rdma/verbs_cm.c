@@ -292,7 +292,7 @@ int verbs_connect(struct rdma_provider *base, const struct address *to, uint64_t
 		err = verbs_channel_watch(&p->channel, p->loop);
 	if (err == 0)
 		err = verbs_conn_new(p, NULL, &c);
-	if (err < 0)
+	if (err)
 		return err;
 	c->active = true;
 	c->limits = *limits;

@@ -81,7 +81,7 @@ static void request_take(struct verbs_request *r)
 
 	if (err == 0)
 		err = verbs_conn_new(r->provider, r->id, &c);
-	if (err < 0) {
+	if (err) {
 		request_refuse(r, strerrordesc_np(-err));
 		return;
 	}

@@ -159,9 +159,10 @@ void verbs_sends_post(struct verbs_conn *c)
 		int err;
 
 		chain.count = 0;
-		while (!list_empty(&c->waiting) && chain.count < VERBS_BATCH &&
-			c->slot_count < c->shape.sends)
+		do
 			chain_add(c, &chain, list_first(&c->waiting, struct rdma_work, link));
+		while (!list_empty(&c->waiting) && chain.count < VERBS_BATCH &&
+			c->slot_count < c->shape.sends);
 		chain.wr[chain.count - 1].send_flags |= IBV_SEND_SIGNALED;
 		err = ibv_post_send(c->id->qp, chain.wr, &bad);
 		if (err)

@@ -34,6 +34,7 @@ void vpd_name_encode(uint8_t association, const char *name, struct bytes_writer 
 		.bytes = padded,
 	};
 
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): zeroes are there already */
 	memcpy(padded, name, length);
 	vpd_designator_encode(&d, w);
 }

@@ -31,6 +31,7 @@ static int help(void)
 
 static bool is(const char *argument, const char *letter, const char *name)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): NULL is behind argc only */
 	return !strcmp(argument, letter) || !strcmp(argument, name);
 }
 

@@ -61,6 +61,7 @@ static struct tool_call request(const struct lun *l)
 {
 	struct tool_call c = tool_request("lun");
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): check() does not let -1 come here */
 	tool_put(&c, "operation", op_words[l->op]);
 	tool_put(&c, "target", l->target);
 	tool_put(&c, "portal", l->portal);
@@ -107,6 +108,8 @@ static int ask(const struct lun *l, struct tool_call *c, struct json_object **re
 	c->progress = lun_progress_show;
 	c->arg = &p;
 	status = tool_ask(&l->tool, c, ret_reply);
+	c->progress = NULL;
+	c->arg = NULL;
 	lun_progress_end(&p);
 	return status;
 }

@@ -213,11 +213,11 @@ static int file_choose_block_size(
 static int file_choose_size(
 	struct file_backend *f, const struct file_config *config, char *why, size_t why_size)
 {
-	uint64_t there, size;
+	uint64_t there = 0, size;
 	uint32_t block = f->backend.info.block_size;
 	int rc = file_measure(f, &there);
 
-	if (rc < 0)
+	if (rc)
 		return file_fail(-rc, config->path, strerror(-rc), why, why_size);
 	size = config->size ? config->size : there;
 	if (there == 0) {
@@ -238,7 +238,7 @@ static int file_choose_size(
 		snprintf(why, why_size,
 			"%s: %llu bytes are no multiple of the block size %u; export %llu bytes",
 			config->path, (unsigned long long)size, block,
-			(unsigned long long)(size / block * block));
+			(unsigned long long)size - size % block);
 		return -EINVAL;
 	}
 	f->backend.info.size = size;

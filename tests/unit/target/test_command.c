@@ -107,6 +107,46 @@ static void waiting_command_keeps_its_immediate_data(void **state)
 	server_free(v);
 }
 
+/* Takes all of the arena, or gives it back. */
+static void exhaust(struct arena *a, void *taken[4096], bool take)
+{
+	uint32_t capacity;
+
+	for (unsigned i = 0; i < 4096; i++)
+		if (take)
+			taken[i] = arena_get(a, 512, &capacity);
+		else
+			arena_put(a, taken[i]);
+}
+
+static void immediate_data_that_finds_no_memory_is_task_set_full(void **state)
+{
+	static void *taken[4096];
+	struct server *v = server_new_with(slow);
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t *data = server_pattern(4096, 9), cdb[CDB_SIZE];
+	unsigned size;
+
+	(void)state;
+	send_read(s, ISCSI_ATTR_SIMPLE);
+	exhaust(s->worker->arena, taken, true);
+	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 8, false, &size);
+	server_send(s, (struct server_send){.cdb = cdb,
+			       .write = true,
+			       .length = 4096,
+			       .attribute = ISCSI_ATTR_ORDERED,
+			       .out = data,
+			       .immediate = 4096});
+	exhaust(s->worker->arena, taken, false);
+	for (unsigned i = 0; i < 5; i++)
+		server_advance(v, LOOP_NS_PER_MS);
+	assert_int_equal(s->results[0].status, SCSI_GOOD);
+	assert_true(s->results[1].responded);
+	assert_int_equal(s->results[1].status, SCSI_TASK_SET_FULL);
+	free(data);
+	server_free(v);
+}
+
 static void medium_access_waits_for_the_fence(void **state)
 {
 	struct server *v = server_new();
@@ -187,6 +227,7 @@ int main(void)
 		cmocka_unit_test(head_of_queue_waits_for_nothing),
 		cmocka_unit_test(aborted_ordered_command_lets_others_go),
 		cmocka_unit_test(waiting_command_keeps_its_immediate_data),
+		cmocka_unit_test(immediate_data_that_finds_no_memory_is_task_set_full),
 		cmocka_unit_test(medium_access_waits_for_the_fence),
 		cmocka_unit_test(no_command_left_is_task_set_full),
 		cmocka_unit_test(data_that_broke_the_protocol_ends_the_command),

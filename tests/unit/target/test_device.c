@@ -47,6 +47,17 @@ static void names_differ_by_lun_and_by_target(void **state)
 	device_free(NULL);
 }
 
+static void serial_number_that_is_given_is_kept(void **state)
+{
+	struct device_config config = {.lun = 0, .serial = "S-1"};
+	struct device *d;
+
+	(void)state;
+	assert_int_equal(device_new(&config, SERVER_TARGET, memory(1 << 20), &d), 0);
+	assert_string_equal(d->serial, "S-1");
+	device_free(d);
+}
+
 static void impossible_geometry_is_refused(void **state)
 {
 	struct device_config config = {.lun = 0, .block_size = 1024};
@@ -103,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_the_same_at_every_start),
 		cmocka_unit_test(names_differ_by_lun_and_by_target),
+		cmocka_unit_test(serial_number_that_is_given_is_kept),
 		cmocka_unit_test(impossible_geometry_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_survived),
 		cmocka_unit_test(attention_reaches_all_but_one),

@@ -222,6 +222,70 @@ static void unreadable_block_fails_the_read(void **state)
 	server_free(v);
 }
 
+/* A store that does the later of two reads first. */
+static struct {
+	struct backend_ops ops;
+	const struct backend_ops *inner;
+	struct backend_request *held;
+} reversing;
+
+static void submit_reversed(struct backend_channel *c, struct backend_request *r)
+{
+	struct backend_request *earlier = reversing.held;
+
+	if (r->operation == BACKEND_READ && !earlier) {
+		reversing.held = r;
+		return;
+	}
+	reversing.held = NULL;
+	reversing.inner->submit(c, r);
+	if (earlier)
+		reversing.inner->submit(c, earlier);
+}
+
+static struct server *reversing_server(struct server_config config)
+{
+	struct server *v = server_new_with(config);
+
+	reversing.inner = v->device->backend->ops;
+	reversing.ops = *reversing.inner;
+	reversing.ops.submit = submit_reversed;
+	reversing.ops.map = NULL;
+	v->device->backend->ops = &reversing.ops;
+	return v;
+}
+
+/* server_put() looks at the order. */
+static void reads_that_end_in_reverse_leave_in_order(void **state)
+{
+	uint8_t *data = server_pattern(4 * 1024 * 1024, 6);
+	struct server *v = reversing_server((struct server_config){0});
+	struct tgt_session *s = server_session(v, 0);
+
+	(void)state;
+	server_write(s, 0, 8192, data, 4 * 1024 * 1024);
+	server_read(s, 0, 8192, 4 * 1024 * 1024);
+	assert_memory_equal(v->memory, data, 4 * 1024 * 1024);
+	free(data);
+	server_free(v);
+}
+
+static void failed_read_ends_though_a_later_extent_waits_for_it(void **state)
+{
+	struct fault_config fault = {
+		.rules = {{.operation = BACKEND_READ, .from = 0, .to = 512, .error = EIO}},
+		.rule_count = 1,
+	};
+	struct server *v = reversing_server((struct server_config){.fault = &fault});
+	struct tgt_session *s = server_session(v, 0);
+
+	(void)state;
+	assert_sense(
+		read_one(s, 8192, 4 * 1024 * 1024), SENSE_MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR);
+	assert_int_equal(s->results[0].put_end, 0);
+	server_free(v);
+}
+
 static void broken_data_out_is_a_data_phase_error(void **state)
 {
 	struct server *v = server_new();
@@ -355,6 +419,8 @@ int main(void)
 		cmocka_unit_test(commands_wait_for_buffers_and_all_end),
 		cmocka_unit_test(small_commands_pass_large_ones_that_wait),
 		cmocka_unit_test(unreadable_block_fails_the_read),
+		cmocka_unit_test(reads_that_end_in_reverse_leave_in_order),
+		cmocka_unit_test(failed_read_ends_though_a_later_extent_waits_for_it),
 		cmocka_unit_test(broken_data_out_is_a_data_phase_error),
 		cmocka_unit_test(abort_while_the_store_works),
 		cmocka_unit_test(abort_while_the_mover_works),

@@ -184,7 +184,7 @@ static void a_redirection_gives_the_address(void **state)
 static void wrong_configurations_fail_at_the_start(void **state)
 {
 	static char longer[400];
-	struct login_initiator_config c[8];
+	struct login_initiator_config c[9];
 	const char *why;
 
 	(void)state;
@@ -199,6 +199,7 @@ static void wrong_configurations_fail_at_the_start(void **state)
 	c[5].auth.chap_required = true;
 	c[6].auth = (struct login_auth){.name = "joe", .secret = SECRET, .mutual_secret = SECRET};
 	c[7].auth = (struct login_auth){.name = "joe", .secret = longer};
+	c[8].auth = (struct login_auth){.name = "joe", .secret = SECRET, .mutual_name = "disk"};
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		struct login *l = login_initiator_new(&c[i]);
 
@@ -298,6 +299,26 @@ static void a_target_that_never_ends_is_left(void **state)
 	login_free(l);
 }
 
+static void more_text_than_any_login_has_fails(void **state)
+{
+	static char text[8192];
+	struct login *l = in_operational(false);
+	struct iscsi_pdu pdu = response_pdu(l, OPERATIONAL, false, 0);
+	enum login_step step = LOGIN_SEND;
+	const char *why;
+	int taken = 0;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	pdu.login_response.more = true;
+	while (step == LOGIN_SEND && taken++ < LOGIN_PDUS_MAX)
+		step = answer(l, pdu, text, sizeof(text));
+	assert_int_equal(step, LOGIN_FAILED);
+	assert_int_equal(login_failure(l, &why), LOGIN_TARGET_ERROR);
+	assert_true(taken < LOGIN_PDUS_MAX);
+	login_free(l);
+}
+
 static void a_response_nobody_waits_for_fails(void **state)
 {
 	struct login *l = new_initiator(false);
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_session_needs_its_handle),
 		cmocka_unit_test(hostile_texts_fail_the_login),
 		cmocka_unit_test(a_target_that_never_ends_is_left),
+		cmocka_unit_test(more_text_than_any_login_has_fails),
 		cmocka_unit_test(a_response_nobody_waits_for_fails),
 		cmocka_unit_test(a_target_may_cut_its_text),
 	};

@@ -210,6 +210,11 @@ static void a_false_target_is_refused(void **state)
 	l = proved(&mutual);
 	assert_int_equal(ANSWER(l, leaving(l), "CHAP_N=target"), LOGIN_FAILED);
 	login_free(l);
+	/* a proof, and a challenge after ours */
+	l = proved(&mutual);
+	assert_int_equal(ANSWER(l, leaving(l), "CHAP_N=target\0CHAP_R=" ZERO32 "\0CHAP_C=0x01"),
+		LOGIN_FAILED);
+	login_free(l);
 }
 
 /* Our own response sent back, and our own challenge sent back to have us answer it. */

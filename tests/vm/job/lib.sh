@@ -32,12 +32,15 @@ limited() {
 	*) timeout "${LIMIT:-90}" "$@" ;;
 	esac
 }
+took() { # what took long says how long
+	[ $((SECONDS - $1)) -lt 5 ] || echo " ($((SECONDS - $1)) s)"
+}
 # check NAME COMMAND...: passes when the command succeeds; its output is shown when it does not.
 check() {
-	local name=$1 out
+	local name=$1 out start=$SECONDS
 	shift
 	if out=$(limited "$@" 2>&1); then
-		pass "$name"
+		pass "$name$(took "$start")"
 	else
 		fail "$name (status $?)"
 		printf '%s\n' "$out" | tail -n 15 | sed 's/^/# /'

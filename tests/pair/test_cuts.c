@@ -230,14 +230,14 @@ static void lost_behind_every_byte_of_a_login(const struct two_ends_config *conf
 	two_ends_free(e);
 }
 
-/* A READ and a WRITE of a few blocks; the session comes back and repeats what was lost. */
+/* A READ and a WRITE of one block; the session comes back and repeats what was lost. */
 static void io_once(struct two_ends *e, uint64_t cut, bool immediate_data, uint64_t ret_bytes[2])
 {
 	const struct pipe_plan plan = {.cut_bytes = cut};
 	struct ini_session_config c = two_session_config(e, TWO_ENDS_IQN);
 	struct two_session s;
 	struct two_task t;
-	uint8_t out[1024], in[1024];
+	uint8_t out[512], in[512];
 
 	for (size_t i = 0; i < sizeof(out); i++) {
 		out[i] = (uint8_t)(i * 3 + cut);
@@ -248,14 +248,20 @@ static void io_once(struct two_ends *e, uint64_t cut, bool immediate_data, uint6
 	two_session_login(&s, e, &c);
 	assert_int_equal(s.logged_in, 1);
 	ret_bytes[0] = two_ends_bytes(e);
-	two_task_write(&t, 0, 77, 2, out, NULL);
+	two_task_write(&t, 0, 77, 1, out, NULL);
 	two_task_run(&s, &t);
-	two_task_read(&t, 0, 77, 2, in, NULL);
+	two_task_read(&t, 0, 77, 1, in, NULL);
 	two_task_run(&s, &t);
 	ret_bytes[1] = two_ends_bytes(e);
 	assert_memory_equal(in, out, sizeof(in));
 	two_session_end(&s);
 	assert_int_equal(s.ended, 1);
+}
+
+static bool checksums(const struct two_ends_config *config)
+{
+	return config->mover == TWO_ENDS_TCP_DIGESTS ||
+	       config->mover == TWO_ENDS_ISER_SOFTIWARP_CRC;
 }
 
 static void lost_behind_every_byte_of_io(const struct two_ends_config *config)
@@ -264,11 +270,12 @@ static void lost_behind_every_byte_of_io(const struct two_ends_config *config)
 	unsigned long live;
 
 	e = ends_new(config, PIPE_WHOLE, 0);
-	for (unsigned immediate = 0; immediate < 2; immediate++) {
+	/* Checksums are under way alike, with and without. */
+	for (unsigned immediate = checksums(config); immediate < 2; immediate++) {
 		uint64_t bytes[2], unused[2];
 
 		io_once(e, 0, immediate, bytes);
-		assert_true(bytes[1] > bytes[0] + 2048);
+		assert_true(bytes[1] > bytes[0] + 1024);
 		two_ends_rest(e, 0);
 		io_once(e, 0, immediate, bytes);
 		live = two_ends_rest(e, 0);

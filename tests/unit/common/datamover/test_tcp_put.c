@@ -114,11 +114,47 @@ static void data_is_cut_to_segments_and_bursts(void **state)
 	kit_raw_release(&r);
 }
 
+/* Section 11.7.3: only a command that ended well has its status in the Data-In. */
+static void bad_status_follows_the_data_in_its_own_pdu(void **state)
+{
+	struct iscsi_params params = kit_params();
+	struct dm_transfer t = {.data = store, .length = 512, .done = kit_done};
+	struct iscsi_pdu pdu = command_of(false, 4096);
+	struct iscsi_pdu response = {
+		.opcode = ISCSI_SCSI_RESPONSE,
+		.final = true,
+		.itt = 7,
+		.response = {.status = 2, .underflow = true, .residual = 3584},
+	};
+	static uint8_t data[1024];
+	struct kit_raw r;
+
+	(void)state;
+	kit_raw_init(&r, true, &params);
+	kit_raw_send(&r, &pdu, NULL, 0);
+	r.end.pdus[0].task->owner = &r.end;
+	assert_int_equal(dm_put_data(r.end.conn, r.end.pdus[0].task, &t), 0);
+	assert_int_equal(dm_send_control(r.end.conn, &response, NULL, NULL, r.end.pdus[0].task), 0);
+	kit_settle(r.loop);
+	assert_true(kit_raw_receive(&r, &pdu, data));
+	assert_int_equal(pdu.opcode, ISCSI_DATA_IN);
+	assert_false(pdu.data_in.has_status);
+	assert_int_equal(pdu.data_length, 512);
+	assert_true(kit_raw_receive(&r, &pdu, data));
+	assert_int_equal(pdu.opcode, ISCSI_SCSI_RESPONSE);
+	assert_int_equal(pdu.response.status, 2);
+	assert_int_equal(pdu.response.residual, 3584);
+	assert_int_equal(pdu.response.exp_data_sn, 1);
+	dm_deallocate_task_resources(r.end.conn, r.end.pdus[0].task);
+	kit_raw_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_status_travels_in_the_last_data_in),
 		cmocka_unit_test(an_aborted_read_stops_unless_its_status_is_on_its_way),
+		cmocka_unit_test(bad_status_follows_the_data_in_its_own_pdu),
 		cmocka_unit_test(data_is_cut_to_segments_and_bursts),
 	};
 

@@ -72,9 +72,10 @@ PIDS+=("$daemon")
 wait_for 5 test -S "$W/run/iserd.sock"
 check "login from an iserd of our own" iseradm -m node -T "$IQN" -p "127.0.0.1:$port" -I iser --login
 device=$(readlink -f "$W/run/by-path/ip-127.0.0.1:$port-iscsi-$IQN-lun-0")
+rm -f "$W/noted"
 python3 "$W/writer.py" "$device" 100000 "$W/noted" 2>"$W/writer.err" &
 writer=$!
-sleep 1
+wait_for 60 sh -c "[ \"\$(wc -l <'$W/noted')\" -ge 50 ]"
 end_process $daemon KILL
 wait_for 10 sh -c "! kill -0 $writer" || kill -KILL $writer
 wait $writer 2>/dev/null

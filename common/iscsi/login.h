@@ -131,8 +131,8 @@ struct login_target_config {
 };
 
 struct login *login_target_new(const struct login_target_config *config);
-/* From inside identify(), which knows the target: its TargetAlias, in place of the policy's. The text
- * must live as long as the login; NULL: none. */
+/* From inside identify(), which knows the target: its TargetAlias, in place of the policy's. The
+ * text must live as long as the login; NULL: none. */
 void login_target_set_alias(struct login *l, const char *alias);
 /* A PDU came in the login phase, whatever it is (another opcode than Login Request fails the login,
  * section 6.3: LOGIN_INVALID_DURING_LOGIN). */

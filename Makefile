@@ -51,7 +51,7 @@ FUZZ_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo programs tests-bin check check-unit check-pair check-threads check-e2e check-peers check-vm bench-vm fuzz fuzz-bin fuzz-replay lint bench man install clean
+.PHONY: all help demo programs tests-bin check check-unit check-pair check-threads check-e2e check-peers check-vm bench-vm coverage fuzz fuzz-bin fuzz-replay lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -130,6 +130,13 @@ check-pair: ## initiator and target in one process (VARIANT=...)
 fuzz-replay: ## every fuzz driver's corpus again, under ASan and UBSan, without clang
 	@$(SUBMAKE) VARIANT=asan fuzz-bin
 	@tests/run.sh -j $(JOBS) -l asan $(subst $(OUT),$(BUILD)/asan,$(FUZZ_BIN))
+
+coverage: ## lines and branches that unit, pair and fuzz corpus reach, room by room; build/coverage/index.html
+	$(call packages,coverage)
+	@$(SUBMAKE) VARIANT=cov tests-bin fuzz-bin
+	@find $(BUILD)/cov -name '*.gcda' -delete
+	@tests/run.sh -j $(JOBS) -l cov $(subst $(OUT),$(BUILD)/cov,$(UNIT_BIN) $(PAIR_BIN) $(FUZZ_BIN)); \
+		failed=$$?; tests/coverage.sh $(BUILD)/cov $(BUILD)/coverage && exit $$failed
 
 TIME ?= 60
 fuzz: ## every fuzz driver in turn, TIME=60 seconds each (ONLY="fuzz_keys fuzz_cdb" for some)

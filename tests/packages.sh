@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a purpose needs, if they are missing: prints them first.
-#   tests/packages.sh build|check|lint|bench|fuzz|vm|demo
+#   tests/packages.sh build|check|lint|coverage|bench|fuzz|vm|demo
 # On another distribution it prints what to install, by Debian's names, and stops.
 set -eu
 
@@ -8,6 +8,7 @@ build="gcc make pkg-config git libc6-dev libisal-dev libssl-dev liburing-dev lib
 demo="fuse3 e2fsprogs util-linux mount coreutils procps kmod"
 check="libcmocka-dev libiscsi-bin tgt qemu-utils qemu-block-extra libasan8 libubsan1 libtsan2 jq python3-minimal e2fsprogs strace iproute2"
 lint="clang-format clang-tidy cppcheck shellcheck"
+coverage="lcov libcmocka-dev"
 fuzz="clang libclang-rt-dev libcmocka-dev"
 vm="qemu-system-x86 debootstrap e2fsprogs cpio xz-utils util-linux"
 bench="libiscsi-bin tgt jq gnuplot-nox"
@@ -17,11 +18,12 @@ build) want="$build" ;;
 demo) want="$build $demo" ;;
 check) want="$build $demo $check" ;;
 lint) want="$build $lint" ;;
+coverage) want="$build $coverage" ;;
 fuzz) want="$build $fuzz" ;;
 vm) want="$build $vm" ;;
 bench) want="$build $bench" ;;
 *)
-	echo "packages.sh: purpose '${1-}' is not known; use build, demo, check, lint, fuzz, vm or bench" >&2
+	echo "packages.sh: purpose '${1-}' is not known; use build, demo, check, lint, coverage, fuzz, vm or bench" >&2
 	exit 2
 	;;
 esac

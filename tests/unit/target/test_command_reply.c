@@ -121,6 +121,45 @@ static void reply_waits_for_memory(void **state)
 	server_free(v);
 }
 
+static void every_composed_answer_waits_for_memory(void **state)
+{
+	static const uint8_t cdbs[][CDB_SIZE] = {
+		{0x03, 0, 0, 0, 252},		  /* REQUEST SENSE */
+		{0x1a, 0, 0x3f, 0, 252},	  /* MODE SENSE(6) */
+		{0x25},				  /* READ CAPACITY(10) */
+		{0x5e, 0, 0, 0, 0, 0, 0, 0, 252}, /* PERSISTENT RESERVE IN */
+		{0x9e, 0x10, [13] = 252},	  /* READ CAPACITY(16) */
+		{0x9e, 0x12, [13] = 252},	  /* GET LBA STATUS */
+		{0xa0, [9] = 252},		  /* REPORT LUNS */
+		{0xa3, 0x0c, [9] = 252},	  /* REPORT SUPPORTED OPERATION CODES */
+		{0xa3, 0x0d, [9] = 252},	  /* the same of task management */
+	};
+	struct server *v = server_new();
+	struct tgt_session *s = server_session(v, 0);
+	static void *taken[4096];
+	uint32_t capacity;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		taken[i] = arena_get(v->workers[0].arena, 1, &capacity);
+	assert_null(taken[ARRAY_SIZE(taken) - 1]);
+	for (size_t i = 0; i < ARRAY_SIZE(cdbs); i++)
+		server_send(s, (struct server_send){.cdb = cdbs[i], .read = true, .length = 252});
+	server_turn(v);
+	for (size_t i = 0; i < ARRAY_SIZE(cdbs); i++)
+		assert_false(s->results[i].responded);
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		arena_put(v->workers[0].arena, taken[i]);
+	command_resume_starved(&v->workers[0]);
+	server_turn(v);
+	for (size_t i = 0; i < ARRAY_SIZE(cdbs); i++) {
+		assert_true(s->results[i].responded);
+		assert_good(&s->results[i]);
+		assert_true(s->results[i].put_end > 0);
+	}
+	server_free(v);
+}
+
 static void first_failure_counts(void **state)
 {
 	struct command cmd = {.plan = &transfer_read, .transfer_length = 512};
@@ -188,6 +227,7 @@ int main(void)
 		cmocka_unit_test(store_errors_become_sense),
 		cmocka_unit_test(composed_data_is_cut_to_what_is_asked_for_and_expected),
 		cmocka_unit_test(reply_waits_for_memory),
+		cmocka_unit_test(every_composed_answer_waits_for_memory),
 		cmocka_unit_test(first_failure_counts),
 		cmocka_unit_test(every_error_of_a_store_has_its_sense),
 		cmocka_unit_test(pointer_into_cdb_or_parameter_list),

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Boots the guest, runs one job in it, and prints what the job prints.
-#   tests/vm/guest.sh [-m MIB] [-t SECONDS] JOB RESULTS
+#   tests/vm/guest.sh [-m MIB] [-c CPUS] [-t SECONDS] JOB RESULTS
 # JOB is a folder with a program `main`, which runs as root in the guest with the job as its working folder and
 # prints TAP; what it leaves in /results arrives in the folder RESULTS, beside console.log. Ends with 0 when
 # the job ran to its end, with 77 where there can be no guest. Called by check.sh and bench.sh.
@@ -8,10 +8,12 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
 memory=3072
+cpus=2
 limit=900
-while getopts m:t: option; do
+while getopts m:c:t: option; do
 	case $option in
 	m) memory=$OPTARG ;;
+	c) cpus=$OPTARG ;;
 	t) limit=$OPTARG ;;
 	*) exit 2 ;;
 	esac
@@ -51,7 +53,7 @@ tar -C "$job" -cf "$scratch/job.tar" . || exit 1
 kernel="console=ttyS0 loglevel=5 mitigations=off panic=-1 oops=panic no_timer_check nowatchdog rcupdate.rcu_cpu_stall_timeout=120"
 boot() { # prints the job's lines as they come, returns QEMU's status
 	rm -f "$results"/serial "$results"/dmesg "$results"/*.log
-	TMPDIR=$scratch timeout -k 5 "$limit" $qemu -accel "$accel" -cpu "$cpu" -smp 2 -m "$memory" \
+	TMPDIR=$scratch timeout -k 5 "$limit" $qemu -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \
 		-kernel "$image/vmlinuz" -initrd "$image/initrd" -append "$kernel" \
 		-drive "file=$image/root.img,format=raw,if=virtio,snapshot=on" \
 		-drive "file=$scratch/job.tar,format=raw,if=virtio,readonly=on" \

@@ -42,7 +42,7 @@ bench_iserd() { # target
 	for load in $LOADS; do
 		IFS=: read -r load rw bs depth <<<"$load"
 		iops=$(lun -o bench --rw "$rw" --bs "${bs^^}" \
-			--iodepth "$depth" --runtime "$RUNTIME" --json | jq '.iops')
+			--iodepth "$depth" --runtime "$RUNTIME" --json 2>/dev/null | jq '.iops')
 		figure iserd-bench "$1" "$load" "${iops:-0}" IOPS
 	done
 	target_stop

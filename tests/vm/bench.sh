@@ -17,6 +17,7 @@ cp "$here"/job/* "$scratch/"
 for p in isertd isertadm iserd iseradm; do strip -o "$scratch/bin/$p" "$build/$p"; done
 {
 	echo "RUNTIME=${RUNTIME:-3}"
+	echo 'STORE=$IN_MEMORY'
 	echo "device_up ${DEVICE:-rxe}"
 	for ((i = 0; i < rounds; i++)); do cat "$here/bench_round"; done
 } >"$scratch/cells"

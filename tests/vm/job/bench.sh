@@ -4,6 +4,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 RUNTIME=${RUNTIME:-3}
+IN_MEMORY="backend: memory, size: ${SIZE_MIB}M" # as LIO has it; tgt has a file of tmpfs
 # name, fio's rw, block size, depth
 LOADS="4k-randread-qd1:randread:4k:1 4k-randread-qd16:randread:4k:16 4k-randwrite-qd1:randwrite:4k:1
 	4k-randwrite-qd16:randwrite:4k:16 256k-read-qd8:read:256k:8 256k-write-qd8:write:256k:8"

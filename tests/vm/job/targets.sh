@@ -10,6 +10,7 @@ PORTAL=$IP:3260
 CHAP_NAME=alice CHAP_SECRET=wonderland-1865 BACK_NAME=cheshire BACK_SECRET=lookingglass-71
 DISK=/tmp/disk
 SIZE_MIB=128
+STORE="backend: file, path: $DISK" # of isertd
 
 target_start() {
 	KIND=$1 AUTH=$2 LUN=0
@@ -30,7 +31,7 @@ isertd_config() { # auth
 		targets:
 		  - name: $IQN
 		    luns:
-		      - { lun: 0, backend: file, path: $DISK }
+		      - { lun: 0, $STORE }
 		      - { lun: 1, backend: memory, size: 16M, delay: { read: ${SLOW:-3s} } }
 	YAML
 	case $1 in

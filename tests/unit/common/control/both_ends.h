@@ -30,6 +30,7 @@ struct fixture {
 	struct loop *loop;
 	struct control_server *server;
 	pthread_t thread;
+	bool rests; /* no thread runs the loop any more */
 	struct control_request *held;
 	atomic_uint closed, flooded;
 };
@@ -121,13 +122,22 @@ static inline int setup(void **state)
 	return pthread_create(&f->thread, NULL, run, f->loop);
 }
 
+/* From now on all system calls of this process are the caller's: sys_fail_nth() hits no other. */
+static inline void rest(struct fixture *f)
+{
+	if (f->rests)
+		return;
+	loop_stop(f->loop);
+	pthread_join(f->thread, NULL);
+	f->rests = true;
+}
+
 static inline int teardown(void **state)
 {
 	struct fixture *f = *state;
 	char lock[80];
 
-	loop_stop(f->loop);
-	pthread_join(f->thread, NULL);
+	rest(f);
 	control_server_free(f->server);
 	loop_free(f->loop);
 	snprintf(lock, sizeof(lock), "%s.lock", f->path);

@@ -241,7 +241,7 @@ static void any_failed_call_leaves_no_half_open_server(void **state)
 	struct loop *l = loop_new(NULL);
 	struct control_server *s = NULL;
 
-	/* The thread's loop sleeps: the calls that fail are ours. */
+	rest(f);
 	snprintf(path, sizeof(path), "%s/third", f->directory);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	for (unsigned long n = 1;; n++) {

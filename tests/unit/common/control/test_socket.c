@@ -79,6 +79,7 @@ static void any_failed_call_leaves_no_socket_behind(void **state)
 	char path[80], lock[96];
 	int rc = -1;
 
+	rest(f);
 	snprintf(path, sizeof(path), "%s/other", f->directory);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	for (unsigned long n = 1; rc; n++) {

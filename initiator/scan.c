@@ -105,8 +105,10 @@ static void take_luns(struct ini_scan *scan, const uint64_t *wire, size_t count)
 {
 	scan->luns_count = 0;
 	for (size_t i = 0; i < count; i++)
-		if (iscsi_lun_decode(wire[i], &scan->luns[scan->luns_count]) == 0)
+		if (iscsi_lun_decode(wire[i], &scan->luns[scan->luns_count]) == 0) {
+			ini_session_lun_seen(scan->session, wire[i]);
 			scan->luns_count++;
+		}
 	scan->luns_count = unique_luns(scan->luns, scan->luns_count);
 }
 

@@ -10,7 +10,7 @@
 struct ini_session;
 struct ini_scan;
 
-#define SCAN_LUNS_MAX 16384 /* LUN 0..16383 */
+#define SCAN_LUNS_MAX ISCSI_LUNS
 
 /* Begins. `done` is called once, from the loop; the array is valid during the call, ascending by
  * LUN, and the scan is gone when it returns. `error`: 0, or negative errno when REPORT LUNS and LUN

@@ -231,5 +231,8 @@ struct ini_session_check {
 void ini_session_add_check(struct ini_session *s, struct ini_session_check *c);
 void ini_session_remove_check(struct ini_session *s, struct ini_session_check *c);
 void ini_session_check_done(struct ini_session *s, struct ini_session_check *c);
+/* REPORT LUNS gave this 8-byte LUN: its number is sent in the same form from now on. Forms that are
+ * not a plain number are passed over. */
+void ini_session_lun_seen(struct ini_session *s, uint64_t wire);
 /* A disk or a scan has seen a unit attention that says REPORTED LUNS DATA HAS CHANGED. */
 void ini_session_luns_changed(struct ini_session *s);

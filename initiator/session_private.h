@@ -78,6 +78,7 @@ struct ini_session {
 	struct session_request special[SESSION_SPECIALS];
 	struct session_tmf tmf;
 
+	uint8_t luns_in_other_form[ISCSI_LUNS / 8]; /* one bit a number, see luns.c */
 	struct list checks;
 	unsigned checks_pending; /* held tasks wait until it is 0 */
 	bool healed; /* logged in, and the checks are over: what was held has been issued again */
@@ -112,6 +113,11 @@ void session_end(struct ini_session *s, int error, unsigned login_status, const 
 int session_special_begin(struct ini_session *s, enum session_special which, uint64_t timeout_ns);
 void session_special_end(struct ini_session *s, enum session_special which);
 const struct ini_conn_upcalls *session_conn_upcalls(void);
+
+/* ---- luns.c ---- */
+
+/* The LUN as the target wrote it, or in the usual form if it never did. */
+uint64_t session_lun_wire(const struct ini_session *s, uint16_t lun);
 
 /* ---- session_config.c ---- */
 

@@ -154,7 +154,7 @@ static struct iscsi_pdu task_command(const struct ini_session *s, const struct i
 	struct iscsi_pdu pdu = {
 		.opcode = ISCSI_SCSI_COMMAND,
 		.final = true, /* no unsolicited Data-Out follows, unless the mover clears it */
-		.lun = iscsi_lun_encode(t->lun),
+		.lun = session_lun_wire(s, t->lun),
 		.itt = t->itt,
 		.cmd_sn = s->window.cmd_sn,
 		.command =

@@ -13,7 +13,7 @@ static int tmf_send(struct ini_session *s, const struct session_tmf *tmf, uint64
 		.opcode = ISCSI_TMF_REQUEST,
 		.immediate = true,
 		.final = true,
-		.lun = iscsi_lun_encode(tmf->lun),
+		.lun = session_lun_wire(s, tmf->lun),
 		.cmd_sn = s->window.cmd_sn,
 		.tmf = {.function = tmf->function, .referenced_tag = ISCSI_TAG_NONE},
 	};

@@ -223,6 +223,7 @@ const char *iscsi_reject_name(uint8_t reason);
 /* True for the opcodes that an initiator may send (0x00-0x06, 0x10). */
 bool iscsi_opcode_is_request(uint8_t opcode);
 
+#define ISCSI_LUNS 16384 /* numbers that one level of addressing can give */
 /* A LUN 0..16383 in its 8-byte form: peripheral addressing up to 255, flat space above (SAM-5
  * section 4.7). */
 uint64_t iscsi_lun_encode(uint16_t lun);

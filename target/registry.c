@@ -130,6 +130,20 @@ int registry_add(struct registry *r, struct registry_entry *e, uint16_t tsih,
 	return err;
 }
 
+void registry_reset_target(struct registry *r, const char *target_name)
+{
+	const struct registry_entry key = {.target_name = target_name};
+	struct registry_entry *e;
+
+	pthread_mutex_lock(&r->lock);
+	list_for_each(e, &r->entries, link) if (same_target(e, &key))
+	{
+		e->mail.reset = true;
+		entry_post(e);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* Whoever stands behind in the list is newer, and has counted this one. */
 static void release_successors(struct registry_entry *gone)
 {

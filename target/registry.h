@@ -26,6 +26,7 @@ struct registry {
 /* What other loops have to say to a session; delivered together, on its own loop. */
 struct registry_mail {
 	bool superseded;   /* a newer login took its place: terminate */
+	bool reset;	   /* its target was reset cold: terminate */
 	unsigned released; /* so many predecessors have come to rest */
 	bool last; /* it was removed meanwhile: nothing more comes, the entry may be freed */
 };
@@ -59,6 +60,9 @@ void registry_destroy(struct registry *r);
  * its own limit. */
 int registry_add(struct registry *r, struct registry_entry *e, uint16_t tsih,
 	const struct registry_limits *limits);
+/* TARGET COLD RESET (section 11.5.1): every session with the target is told to terminate, the asking
+ * one too. */
+void registry_reset_target(struct registry *r, const char *target_name);
 /* The session is at rest. True: the entry may be freed at once; false: when mail with `last` comes.
  */
 bool registry_remove(struct registry_entry *e);

@@ -391,6 +391,15 @@ static void deliver(struct registry_entry *e, const struct registry_mail *mail)
 	if (mail->superseded && s->conn)
 		tgt_conn_fail(s->conn, CONN_EVENT_SESSION_CLOSED,
 			"the initiator has logged in anew: its old session ends");
+	else if (mail->reset && s->conn)
+		tgt_conn_close(s->conn, CONN_EVENT_SESSION_CLOSED);
+}
+
+void tgt_session_reset_target(struct tgt_session *s)
+{
+	log_warning("session", "%s: target cold reset: all sessions with %s end", s->port,
+		s->entry.target_name);
+	registry_reset_target(s->entry.registry, s->entry.target_name);
 }
 
 /* ---- the beginning ---- */

@@ -36,3 +36,5 @@ void tgt_session_respond(struct tgt_session *s, struct command *cmd);
 void tgt_session_command_aborted(struct tgt_session *s, struct command *cmd);
 /* A task management function is over: sends the response (tmf.c). */
 void tgt_session_tmf_respond(struct tgt_session *s, uint32_t itt, uint8_t response);
+/* Closes every connection with the session's target, its own after what was sent on it. */
+void tgt_session_reset_target(struct tgt_session *s);

@@ -20,6 +20,7 @@ struct tmf {
 	struct abort_round *round;
 	uint32_t itt;
 	uint8_t response;
+	bool cold;
 };
 
 /* ---- which commands ---- */
@@ -109,6 +110,13 @@ static int target_reset(struct tmf *t)
 	return err;
 }
 
+/* The connections end after the response (RFC 7143 section 11.5.1). */
+static int target_cold_reset(struct tmf *t)
+{
+	t->cold = true;
+	return target_reset(t);
+}
+
 /* ---- the table ---- */
 
 struct tmf_row {
@@ -127,7 +135,7 @@ static const struct tmf_row rows[] = {
 	/* The reset's own attention covers the commands that it cleared. */
 	[ISCSI_TMF_LUN_RESET] = {lun_reset, true, false, ISCSI_TMF_COMPLETE},
 	[ISCSI_TMF_TARGET_WARM_RESET] = {target_reset, false, false, ISCSI_TMF_COMPLETE},
-	[ISCSI_TMF_TARGET_COLD_RESET] = {target_reset, false, false, ISCSI_TMF_COMPLETE},
+	[ISCSI_TMF_TARGET_COLD_RESET] = {target_cold_reset, false, false, ISCSI_TMF_COMPLETE},
 	/* Connections are not recovered at ErrorRecoveryLevel 0. */
 	[ISCSI_TMF_TASK_REASSIGN] = {NULL, false, false, ISCSI_TMF_NO_REASSIGNMENT},
 };
@@ -147,6 +155,8 @@ static void tmf_done(void *argument)
 	struct tmf ended = *t;
 
 	alloc_free(t);
+	if (ended.cold)
+		tgt_session_reset_target(ended.session);
 	tgt_session_tmf_respond(ended.session, ended.itt, ended.response);
 }
 

@@ -229,6 +229,11 @@ void tgt_session_tmf_respond(struct tgt_session *s, uint32_t itt, uint8_t respon
 	s->tmf_responses++;
 }
 
+void tgt_session_reset_target(struct tgt_session *s)
+{
+	(void)s;
+}
+
 /* ---- the server ---- */
 
 enum server_flags {

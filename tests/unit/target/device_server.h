@@ -53,7 +53,7 @@ struct tgt_session {
 	struct dm_conn conn;
 	struct server_result results[SERVER_RESULTS];
 	uint32_t next_itt, responses;
-	unsigned tmf_responses;
+	unsigned tmf_responses, target_resets;
 	uint8_t tmf_response;
 	bool mover_holds; /* transfers do not end until server_let_go() */
 	int mover_status; /* what they end with */
@@ -242,6 +242,11 @@ void tgt_session_tmf_respond(struct tgt_session *s, uint32_t itt, uint8_t respon
 	(void)itt;
 	s->tmf_responses++;
 	s->tmf_response = response;
+}
+
+void tgt_session_reset_target(struct tgt_session *s)
+{
+	s->target_resets++;
 }
 
 /* ---- the server ---- */

@@ -17,7 +17,7 @@ struct fixture {
 
 struct session {
 	struct registry_entry entry;
-	unsigned superseded, released, last;
+	unsigned superseded, released, last, reset;
 };
 
 static const struct registry_limits plenty = {100, 100};
@@ -29,6 +29,7 @@ static void deliver(struct registry_entry *e, const struct registry_mail *mail)
 	s->superseded += mail->superseded;
 	s->released += mail->released;
 	s->last += mail->last;
+	s->reset += mail->reset;
 }
 
 static int setup(void **state)
@@ -97,6 +98,24 @@ static void a_new_login_supersedes_the_old_session_and_counts_it(void **state)
 	loop_turn(f->loop, 0);
 	assert_int_equal(new.released, 1);
 	assert_true(registry_remove(&new.entry));
+}
+
+static void a_reset_reaches_the_sessions_of_its_target_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct session one, two, other;
+
+	assert_int_equal(add(f, &one, "i", 1, "t", &plenty), 0);
+	assert_int_equal(add(f, &two, "j", 1, "T", &plenty), 0);
+	assert_int_equal(add(f, &other, "i", 1, "u", &plenty), 0);
+	registry_reset_target(&f->registry, "t");
+	loop_turn(f->loop, 0);
+	assert_int_equal(one.reset, 1);
+	assert_int_equal(two.reset, 1);
+	assert_int_equal(other.reset, 0);
+	assert_true(registry_remove(&one.entry));
+	assert_true(registry_remove(&two.entry));
+	assert_true(registry_remove(&other.entry));
 }
 
 static void a_session_is_released_by_every_predecessor(void **state)
@@ -196,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sessions_of_different_nexuses_leave_each_other_alone),
 		cmocka_unit_test(a_new_login_supersedes_the_old_session_and_counts_it),
+		cmocka_unit_test(a_reset_reaches_the_sessions_of_its_target_alone),
 		cmocka_unit_test(a_session_is_released_by_every_predecessor),
 		cmocka_unit_test(an_entry_with_mail_under_way_is_not_freed_before_it_has_come),
 		cmocka_unit_test(discovery_sessions_never_reinstate_each_other),

@@ -137,6 +137,31 @@ static void a_task_management_function_is_answered(void **state)
 	kit_lose(&kit, &c);
 }
 
+/* RFC 7143 section 11.5.1: all connections with the target end, that of the response after it. */
+static void a_target_cold_reset_ends_every_session_of_the_target(void **state)
+{
+	const struct kit_sent *s;
+	struct iscsi_pdu pdu;
+	struct kit_conn asking, other;
+
+	(void)state;
+	ready(&asking);
+	assert_true(kit_login(&kit, &other, KIT_TARGET, 2));
+	pdu = kit_request(&asking, ISCSI_TMF_REQUEST, 8);
+	pdu.tmf.function = ISCSI_TMF_TARGET_COLD_RESET;
+	submit(&asking, pdu);
+	s = kit_next(&asking);
+	assert_int_equal(s->pdu.opcode, ISCSI_TMF_RESPONSE);
+	assert_int_equal(s->pdu.tmf_response.response, ISCSI_TMF_COMPLETE);
+	assert_true(asking.terminated && asking.graceful);
+	assert_true(other.terminated);
+	kit_lose(&kit, &asking);
+	kit_lose(&kit, &other);
+	assert_int_equal(registry_count(&kit.set->registry), 0);
+	logged_in(&asking);
+	kit_lose(&kit, &asking);
+}
+
 static void a_new_login_of_the_same_port_ends_the_old_session(void **state)
 {
 	struct kit_conn old, new;
@@ -195,6 +220,7 @@ int main(void)
 		TEST(a_ping_is_answered_with_its_data),
 		TEST(what_is_not_supported_is_rejected_with_its_header),
 		TEST(a_task_management_function_is_answered),
+		TEST(a_target_cold_reset_ends_every_session_of_the_target),
 		TEST(a_new_login_of_the_same_port_ends_the_old_session),
 		TEST(another_port_of_the_initiator_gets_its_own_session),
 		TEST(a_login_with_the_tsih_of_a_session_reinstates_it),

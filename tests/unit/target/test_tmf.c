@@ -109,6 +109,23 @@ static void target_reset_resets_every_lun(void **state)
 	server_advance(v, 10 * LOOP_NS_PER_MS);
 	assert_int_equal(a->tmf_response, ISCSI_TMF_COMPLETE);
 	assert_true(b->results[0].aborted);
+	assert_int_equal(a->target_resets, 0);
+	server_free(v);
+}
+
+static void target_cold_reset_ends_the_sessions_too(void **state)
+{
+	struct server *v = server_new_with(slow);
+	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1);
+
+	(void)state;
+	send_read(b);
+	manage(a, ISCSI_TMF_TARGET_COLD_RESET, 0, 0);
+	assert_int_equal(a->target_resets, 0); /* not before the commands are at rest */
+	server_advance(v, 10 * LOOP_NS_PER_MS);
+	assert_int_equal(a->tmf_response, ISCSI_TMF_COMPLETE);
+	assert_true(b->results[0].aborted);
+	assert_int_equal(a->target_resets, 1);
 	server_free(v);
 }
 
@@ -162,6 +179,7 @@ int main(void)
 		cmocka_unit_test(lun_reset_aborts_all_and_tells_all),
 		cmocka_unit_test(lun_reset_ends_a_reserve),
 		cmocka_unit_test(target_reset_resets_every_lun),
+		cmocka_unit_test(target_cold_reset_ends_the_sessions_too),
 		cmocka_unit_test(what_cannot_be_done_is_said),
 		cmocka_unit_test(every_failed_allocation_is_answered),
 	};

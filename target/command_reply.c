@@ -62,6 +62,9 @@ static const struct errno_sense errno_senses[] = {
 
 void command_fail_errno(struct command *cmd, int error, bool write)
 {
+	if (!cmd->failed)
+		device_store_failed(cmd->nexus->device, cmd->operation->name, error,
+			loop_now(cmd->worker->loop));
 	for (unsigned i = 0; i < ARRAY_SIZE(errno_senses); i++)
 		if (errno_senses[i].error == error) {
 			command_fail(cmd, errno_senses[i].key, errno_senses[i].code);

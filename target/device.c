@@ -4,11 +4,17 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/base/alloc.h"
 #include "common/base/bytes.h"
+#include "common/base/log.h"
+#include "common/loop/loop.h"
 #include "target/modes.h"
 #include "target/reservations.h"
+
+/* A disk that fails does so thousands of times a second. */
+#define FAILURES_QUIET_NS (10 * LOOP_NS_PER_S)
 
 /* FNV-1a, 64 bits: the same name gives the same designator at every start, on every machine. */
 static uint64_t hash_text(const char *text)
@@ -100,6 +106,37 @@ int device_new(const struct device_config *config, const char *target_name, stru
 	}
 	*ret = d;
 	return 0;
+}
+
+/* How many failures the next line is to tell of; 0: it is too early for one. */
+static uint64_t failures_to_tell(struct device *d, uint64_t now_ns)
+{
+	uint64_t count = 0;
+
+	pthread_mutex_lock(&d->lock);
+	d->failures++;
+	if (!d->told_ns || now_ns - d->told_ns >= FAILURES_QUIET_NS) {
+		count = d->failures - d->failures_told;
+		d->failures_told = d->failures;
+		d->told_ns = now_ns;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return count;
+}
+
+void device_store_failed(struct device *d, const char *command, int error, uint64_t now_ns)
+{
+	uint64_t count = failures_to_tell(d, now_ns);
+
+	if (count == 1)
+		log_warning("device", "%s, LUN %u: %s failed in the backend: %s", d->target_name,
+			d->lun, command, strerrordesc_np(error));
+	else if (count)
+		log_warning("device",
+			"%s, LUN %u: %s failed in the backend: %s; %llu failures since the last "
+			"line",
+			d->target_name, d->lun, command, strerrordesc_np(error),
+			(unsigned long long)count);
 }
 
 void device_hold(struct device *d)

@@ -58,6 +58,8 @@ struct device {
 	uint64_t next_nexus_id;
 	struct reservation *reservation; /* reservations.c */
 	struct mode_pages *modes;	 /* current and default values, modes.c */
+	uint64_t failures;		 /* of the store, in all */
+	uint64_t failures_told, told_ns; /* as of the last line about them, and when; 0: none yet */
 };
 
 struct nexus_attention {
@@ -121,5 +123,8 @@ static inline bool nexus_has_attention(struct nexus *n)
 }
 
 /* One more holder of the device, and one less; device_free() gives up the owner's. */
+/* The store failed a command: a line in the log, at most one in ten seconds for a device.
+ * `command`: its name, as "READ(10)"; `error`: errno; `now_ns`: of the caller's loop. */
+void device_store_failed(struct device *d, const char *command, int error, uint64_t now_ns);
 void device_hold(struct device *d);
 void device_release(struct device *d);

@@ -2,6 +2,8 @@
  * lengths of data-in. */
 #include "tests/unit/target/device_server.h"
 
+#include "common/base/log.h"
+#include "target/opcodes.h"
 #include "target/transfer.h"
 
 static void wrong_direction_moves_nothing(void **state)
@@ -63,6 +65,43 @@ static void store_errors_become_sense(void **state)
 		server_free(v);
 	}
 	free(data);
+}
+
+static void keep_line(void *arg, enum log_level level, const char *line)
+{
+	char *kept = arg;
+
+	(void)level;
+	snprintf(kept + strlen(kept), 1024 - strlen(kept), "%s\n", line);
+}
+
+static void failing_store_is_told_in_the_log_once_in_ten_seconds(void **state)
+{
+	struct fault_config fault = {
+		.rules = {{.every_operation = true, .from = 0, .to = 512, .error = EIO}},
+		.rule_count = 1,
+	};
+	struct server *v = server_new_with((struct server_config){.fault = &fault});
+	struct tgt_session *s = server_session(v, 0);
+	char lines[1024] = "";
+	uint8_t cdb[CDB_SIZE];
+	unsigned size;
+
+	(void)state;
+	log_set_sink(keep_line, lines);
+	cdb_read_write(cdb, SCSI_DATA_IN, 0, 1, false, &size);
+	for (int i = 0; i < 3; i++)
+		assert_sense(
+			server_in(s, cdb, 512), SENSE_MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR);
+	assert_non_null(
+		strstr(lines, "LUN 0: READ(10) failed in the backend: Input/output error\n"));
+	assert_ptr_equal(strchr(lines, '\n') + 1, lines + strlen(lines));
+	lines[0] = '\0';
+	server_advance(v, 10 * LOOP_NS_PER_S);
+	server_in(s, cdb, 512);
+	assert_non_null(strstr(lines, "; 3 failures since the last line\n"));
+	log_set_sink(NULL, NULL);
+	server_free(v);
 }
 
 /* The residual is against what the CDB asks for, not what the initiator expects (SAM-5 5.3, RFC
@@ -192,14 +231,23 @@ static void every_error_of_a_store_has_its_sense(void **state)
 		{EROFS, true, SENSE_DATA_PROTECT, 0x2700},
 	};
 
+	struct server *v = server_new();
+	struct command like = {
+		.plan = &transfer_write,
+		.operation = opcodes_first(SCSI_WRITE_10),
+		.worker = &v->workers[0],
+		.nexus = server_session(v, 0)->nexus,
+	};
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct command cmd = {.plan = &transfer_write};
+		struct command cmd = like;
 
 		command_fail_errno(&cmd, rows[i].error, rows[i].write);
 		assert_int_equal(cmd.sense.key, rows[i].key);
 		assert_int_equal(cmd.sense.asc << 8 | cmd.sense.ascq, rows[i].code);
 	}
+	server_free(v);
 }
 
 /* SPC-4 section 4.5.2.4.2: the field pointer says which of the two it points into. */
@@ -225,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_direction_moves_nothing),
 		cmocka_unit_test(store_errors_become_sense),
+		cmocka_unit_test(failing_store_is_told_in_the_log_once_in_ten_seconds),
 		cmocka_unit_test(composed_data_is_cut_to_what_is_asked_for_and_expected),
 		cmocka_unit_test(reply_waits_for_memory),
 		cmocka_unit_test(every_composed_answer_waits_for_memory),

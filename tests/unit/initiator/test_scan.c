@@ -1,41 +1,7 @@
 /* The LUN scan and the probe of a LUN (SPC-4 sections 6.6, 6.33 and 7.8, SBC-3 sections 5.16 and
  * 6). */
 #include "initiator/probe.h"
-#include "initiator/scan.h"
-#include "tests/unit/initiator/fake_target.h"
-
-struct fake_scan {
-	struct fake_owner o;
-	unsigned done;
-	int error;
-	size_t count;
-	struct disk_info first;
-	uint16_t luns[512];
-};
-
-static void scan_done(void *owner, int error, const struct disk_info *luns, size_t count)
-{
-	struct fake_scan *s = owner;
-
-	s->done++;
-	s->error = error;
-	s->count = count;
-	if (count)
-		s->first = luns[0];
-	for (size_t i = 0; i < count && i < ARRAY_SIZE(s->luns); i++)
-		s->luns[i] = luns[i].lun;
-}
-
-static void scan_run(struct fake_scan *s)
-{
-	struct ini_scan *scan;
-
-	s->done = 0;
-	assert_int_equal(ini_scan_start(s->o.session, scan_done, s, &scan), 0);
-	assert_int_equal(s->done, 0);
-	fake_seconds(s->o.fake, 1);
-	assert_int_equal(s->done, 1);
-}
+#include "tests/unit/initiator/fake_scan.h"
 
 static bool many_luns(struct fake *f, const struct iscsi_pdu *pdu, struct dm_task *task)
 {

@@ -1,54 +1,6 @@
 /* The provider's verbs: data in both directions, tags, depths. */
 #include "tests/unit/common/rdma/softiwarp_fixture.h"
 
-static void everything_once(const struct softiwarp_config *config, bool tcp)
-{
-	uint32_t stag, reader;
-	uint64_t to, reader_to;
-	struct work *r, *s, *x, *big;
-	int fds[2];
-
-	world_open(config);
-	if (tcp)
-		tcp_make(fds);
-	else
-		pair_make(fds);
-	connect_over(fds, "hello");
-	assert_int_equal(w.active.established, 1);
-	greet();
-	fill(w.active.memory, 1 << 20);
-	expose(&w.passive, 0, 1 << 20, RDMA_REMOTE_WRITE | RDMA_REMOTE_READ, &stag, &to);
-	expose(&w.active, 0, 1 << 20, RDMA_REMOTE_READ, &reader, &reader_to);
-	r = receive(&w.passive, 2 << 20, 100000);
-	x = write_post(&w.active, 0, 1 << 20, stag, to);
-	s = send_make(&w.active, 1, 17, true);
-	s->send.sge[1] = (struct rdma_sge){w.active.memory + 3, 70001, w.active.region};
-	s->send.sge_count = 2;
-	assert_int_equal(rdma_post_send(w.active.conn, &s->send), 0);
-	turn();
-	assert_true(x->done && !x->status && s->done && !s->status && r->done && !r->status);
-	assert_true(x->order < s->order);
-	assert_memory_equal(w.passive.memory, w.active.memory, 1 << 20);
-	assert_int_equal(r->receive.length, 70018);
-	assert_memory_equal(w.passive.memory + (2 << 20), w.active.memory + 1, 17);
-	assert_memory_equal(w.passive.memory + (2 << 20) + 17, w.active.memory + 3, 70001);
-	/* more reads than the ORD, of several sizes, then one of nothing */
-	for (int i = 0; i < 6; i++)
-		big = read_post(&w.passive, (2u << 20) + 150000u * (unsigned)i, 150000, reader,
-			reader_to + 7);
-	x = read_post(&w.passive, 0, 0, 0, 0);
-	turn();
-	assert_true(big->done && !big->status && x->done && !x->status);
-	for (int i = 0; i < 6; i++)
-		assert_memory_equal(w.passive.memory + (2u << 20) + 150000u * (unsigned)i,
-			w.active.memory + 7, 150000);
-	rdma_disconnect(w.active.conn, true);
-	turn();
-	assert_closed(&w.active, 0, "");
-	assert_int_equal(w.passive.error, 0);
-	world_close();
-}
-
 static void data_moves_with_any_fpdu_size_and_crc(void **state)
 {
 	static const uint32_t sizes[] = {128, 1460, 0, 65535};

@@ -138,8 +138,7 @@ void disk_fail_pending(struct disk *d, int error)
 {
 	struct disk_io *io, *next;
 
-	list_for_each_safe(io, next, &d->pending, link)
-	{
+	list_for_each_safe(io, next, &d->pending, link) {
 		struct io_progress *p = io_progress(io);
 
 		io_dequeue(io);
@@ -291,7 +290,8 @@ void disk_free(struct disk *d, void (*freed)(void *owner), void *owner)
 	d->freed_owner = owner;
 	ini_session_remove_check(d->session, &d->check);
 	disk_fail_pending(d, -ESHUTDOWN);
-	list_for_each_safe(c, next, &d->busy, link) ini_session_abort(d->session, &c->task);
+	list_for_each_safe(c, next, &d->busy, link)
+		ini_session_abort(d->session, &c->task);
 	loop_timer_cancel(&d->absent_timer);
 	if (d->probing)
 		probe_cancel(d->probe);

@@ -94,12 +94,12 @@ static void checks_begin(struct ini_session *s)
 	struct ini_session_check *c, *next;
 
 	s->checks_pending = 0;
-	list_for_each(c, &s->checks, link)
-	{
+	list_for_each(c, &s->checks, link) {
 		c->pending = true;
 		s->checks_pending++;
 	}
-	list_for_each_safe(c, next, &s->checks, link) c->begin(c);
+	list_for_each_safe(c, next, &s->checks, link)
+		c->begin(c);
 }
 
 void ini_session_add_check(struct ini_session *s, struct ini_session_check *c)
@@ -181,8 +181,7 @@ static void hold_tasks(struct ini_session *s)
 {
 	struct ini_task *t, *next;
 
-	list_for_each_safe(t, next, &s->on_wire, link)
-	{
+	list_for_each_safe(t, next, &s->on_wire, link) {
 		int error = lost_error(s, t);
 
 		session_task_retire(s, t);
@@ -194,8 +193,7 @@ static void hold_tasks(struct ini_session *s)
 	}
 	while (!list_empty(&s->urgent))
 		session_task_fail(s, list_first(&s->urgent, struct ini_task, link), -ENOTCONN);
-	list_for_each_safe(t, next, &s->delayed, link)
-	{
+	list_for_each_safe(t, next, &s->delayed, link) {
 		list_remove(&t->link);
 		session_task_requeue(s, t);
 	}

@@ -81,7 +81,9 @@ static void fail_list_lun(struct ini_session *s, struct list *l, uint16_t lun, i
 {
 	struct ini_task *t, *next;
 
-	list_for_each_safe(t, next, l, link) if (t->lun == lun) session_task_fail(s, t, error);
+	list_for_each_safe(t, next, l, link)
+		if (t->lun == lun)
+			session_task_fail(s, t, error);
 }
 
 void ini_session_fail_lun(struct ini_session *s, uint16_t lun, int error)
@@ -326,8 +328,7 @@ void session_delayed_tick(struct ini_session *s, uint64_t now)
 	struct ini_task *t, *next;
 	uint64_t soonest = SESSION_TICK_NS;
 
-	list_for_each_safe(t, next, &s->delayed, link)
-	{
+	list_for_each_safe(t, next, &s->delayed, link) {
 		if (t->due_ns > now) {
 			soonest = min_u64(soonest, t->due_ns - now);
 			continue;

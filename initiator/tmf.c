@@ -52,8 +52,9 @@ static void tasks_end_of_lun(struct ini_session *s, uint16_t lun, const struct i
 {
 	struct ini_task *t, *next;
 
-	list_for_each_safe(t, next, &s->on_wire, link) if (t->lun == lun)
-		task_end_unanswered(s, t, t == late);
+	list_for_each_safe(t, next, &s->on_wire, link)
+		if (t->lun == lun)
+			task_end_unanswered(s, t, t == late);
 }
 
 /* ABORT TASK is answered. "Task does not exist" is as good: it is not executed any more. */
@@ -92,8 +93,9 @@ static struct ini_task *task_overdue(struct ini_session *s, uint64_t now)
 {
 	struct ini_task *t;
 
-	list_for_each(t, &s->on_wire,
-		link) if (t->state == INI_TASK_ON_WIRE && now >= t->due_ns) return t;
+	list_for_each(t, &s->on_wire, link)
+		if (t->state == INI_TASK_ON_WIRE && now >= t->due_ns)
+			return t;
 	return NULL;
 }
 

@@ -51,8 +51,7 @@ void abort_round_free(struct abort_round *r)
 
 	if (!r)
 		return;
-	list_for_each_safe(p, tmp, &r->parts, link)
-	{
+	list_for_each_safe(p, tmp, &r->parts, link) {
 		device_release(p->device);
 		alloc_free(p);
 	}
@@ -89,7 +88,9 @@ static struct nexus *find_nexus(struct device *d, uint64_t id)
 	struct nexus *n, *found = NULL;
 
 	pthread_mutex_lock(&d->lock);
-	list_for_each(n, &d->nexuses, device_link) if (n->id == id) found = n;
+	list_for_each(n, &d->nexuses, device_link)
+		if (n->id == id)
+			found = n;
 	pthread_mutex_unlock(&d->lock);
 	return found;
 }
@@ -137,8 +138,9 @@ static bool part_at_rest(const struct abort_part *p, const struct nexus *n)
 {
 	const struct command *cmd;
 
-	list_for_each(cmd, &n->commands,
-		nexus_link) if (cmd->aborted && part_concerns(p, cmd)) return false;
+	list_for_each(cmd, &n->commands, nexus_link)
+		if (cmd->aborted && part_concerns(p, cmd))
+			return false;
 	return true;
 }
 
@@ -148,12 +150,11 @@ static bool abort_commands(struct abort_part *p, struct nexus *n)
 	struct command *cmd, *tmp;
 	bool any = false;
 
-	list_for_each_safe(
-		cmd, tmp, &n->commands, nexus_link) if (!cmd->responded && part_concerns(p, cmd))
-	{
-		any = true;
-		command_abort(cmd);
-	}
+	list_for_each_safe(cmd, tmp, &n->commands, nexus_link)
+		if (!cmd->responded && part_concerns(p, cmd)) {
+			any = true;
+			command_abort(cmd);
+		}
 	return any;
 }
 
@@ -178,19 +179,18 @@ void abort_parts_check(struct nexus *n)
 {
 	struct abort_part *p, *tmp;
 
-	list_for_each_safe(p, tmp, &n->abort_parts, nexus_link) if (part_at_rest(p, n))
-	{
-		list_remove(&p->nexus_link);
-		part_done(p);
-	}
+	list_for_each_safe(p, tmp, &n->abort_parts, nexus_link)
+		if (part_at_rest(p, n)) {
+			list_remove(&p->nexus_link);
+			part_done(p);
+		}
 }
 
 void abort_parts_nexus_gone(struct nexus *n)
 {
 	struct abort_part *p, *tmp;
 
-	list_for_each_safe(p, tmp, &n->abort_parts, nexus_link)
-	{
+	list_for_each_safe(p, tmp, &n->abort_parts, nexus_link) {
 		list_remove(&p->nexus_link);
 		part_done(p);
 	}
@@ -204,10 +204,10 @@ void abort_round_start(struct abort_round *r)
 
 	/* The round itself counts as one part, which comes home by a message of its own: done() is
 	 * called from the loop, and not before all parts have left. */
-	list_for_each(p, &r->parts, link) r->away++;
+	list_for_each(p, &r->parts, link)
+		r->away++;
 	r->away++;
-	list_for_each_safe(p, tmp, &r->parts, link)
-	{
+	list_for_each_safe(p, tmp, &r->parts, link) {
 		p->message.deliver = part_arrived;
 		loop_post(p->loop, &p->message);
 	}

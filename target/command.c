@@ -33,8 +33,7 @@ static bool turn_has_come(const struct command *cmd)
 
 	if (!n || !n->barriers || cmd->attribute == ISCSI_ATTR_HEAD_OF_QUEUE)
 		return true;
-	list_for_each(c, &n->commands, nexus_link)
-	{
+	list_for_each(c, &n->commands, nexus_link) {
 		if (c == cmd)
 			older = false;
 		else if (runs(c) &&
@@ -58,12 +57,12 @@ static void pass_turn(struct command *cmd)
 	cmd->barrier = false;
 	if (!n->waiting_turn)
 		return;
-	list_for_each_safe(c, tmp, &n->commands, nexus_link) if (c->waits_turn && turn_has_come(c))
-	{
-		c->waits_turn = false;
-		n->waiting_turn--;
-		command_advance(c);
-	}
+	list_for_each_safe(c, tmp, &n->commands, nexus_link)
+		if (c->waits_turn && turn_has_come(c)) {
+			c->waits_turn = false;
+			n->waiting_turn--;
+			command_advance(c);
+		}
 }
 
 /* ---- the end ---- */
@@ -328,11 +327,11 @@ void command_resume_fenced(struct nexus *n)
 
 	if (atomic_load_explicit(&n->fence, memory_order_acquire))
 		return;
-	list_for_each_safe(cmd, tmp, &n->commands, nexus_link) if (cmd->waits_fence)
-	{
-		cmd->waits_fence = false;
-		command_advance(cmd);
-	}
+	list_for_each_safe(cmd, tmp, &n->commands, nexus_link)
+		if (cmd->waits_fence) {
+			cmd->waits_fence = false;
+			command_advance(cmd);
+		}
 }
 
 /* ---- arrival ---- */

@@ -167,7 +167,8 @@ void device_attention(struct device *d, const struct nexus *except, uint8_t asc,
 	struct nexus *n;
 
 	pthread_mutex_lock(&d->lock);
-	list_for_each(n, &d->nexuses, device_link) if (n != except)
-		nexus_attention_post(n, asc, ascq);
+	list_for_each(n, &d->nexuses, device_link)
+		if (n != except)
+			nexus_attention_post(n, asc, ascq);
 	pthread_mutex_unlock(&d->lock);
 }

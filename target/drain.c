@@ -32,7 +32,8 @@ void drain_ask(struct worker *w, uint16_t seconds)
 {
 	struct tgt_conn *c, *next;
 
-	list_for_each_safe(c, next, &w->conns, worker_link) ask_one(c, seconds);
+	list_for_each_safe(c, next, &w->conns, worker_link)
+		ask_one(c, seconds);
 	worker_settle(w);
 }
 
@@ -40,8 +41,9 @@ void drain_close(struct worker *w)
 {
 	struct tgt_conn *c, *next;
 
-	list_for_each_safe(c, next, &w->conns, worker_link) if (c->session && !c->terminated)
-		close_at_rest(c->session);
+	list_for_each_safe(c, next, &w->conns, worker_link)
+		if (c->session && !c->terminated)
+			close_at_rest(c->session);
 }
 
 void drain_abort(struct worker *w)

@@ -66,7 +66,9 @@ static void wake_claimants(struct range_lock *l)
 {
 	struct range_hold *h, *next;
 
-	list_for_each_safe(h, next, &l->waiting, link) if (h->claimed) wake(h);
+	list_for_each_safe(h, next, &l->waiting, link)
+		if (h->claimed)
+			wake(h);
 }
 
 static bool wait_for_wake(struct range_lock *l, struct range_hold *h)

@@ -69,7 +69,9 @@ static bool tsih_used(const struct registry *r, uint16_t tsih)
 {
 	const struct registry_entry *e;
 
-	list_for_each(e, &r->entries, link) if (e->tsih == tsih) return true;
+	list_for_each(e, &r->entries, link)
+		if (e->tsih == tsih)
+			return true;
 	return false;
 }
 
@@ -89,8 +91,7 @@ static int check_limits(const struct registry *r, const struct registry_entry *n
 	const struct registry_entry *e;
 	size_t all = 0, of_target = 0, entries = 0;
 
-	list_for_each(e, &r->entries, link)
-	{
+	list_for_each(e, &r->entries, link) {
 		entries++;
 		if (e->superseded || same_nexus(e, new))
 			continue;
@@ -109,11 +110,11 @@ static void enter(struct registry *r, struct registry_entry *new, uint16_t tsih)
 	new->registry = r;
 	new->predecessors = 0;
 	new->tsih = tsih ? tsih : tsih_next(r);
-	list_for_each(e, &r->entries, link) if (same_nexus(e, new))
-	{
-		new->predecessors++;
-		entry_supersede(e);
-	}
+	list_for_each(e, &r->entries, link)
+		if (same_nexus(e, new)) {
+			new->predecessors++;
+			entry_supersede(e);
+		}
 	list_append(&r->entries, &new->link);
 }
 
@@ -136,11 +137,11 @@ void registry_reset_target(struct registry *r, const char *target_name)
 	struct registry_entry *e;
 
 	pthread_mutex_lock(&r->lock);
-	list_for_each(e, &r->entries, link) if (same_target(e, &key))
-	{
-		e->mail.reset = true;
-		entry_post(e);
-	}
+	list_for_each(e, &r->entries, link)
+		if (same_target(e, &key)) {
+			e->mail.reset = true;
+			entry_post(e);
+		}
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -181,8 +182,9 @@ bool registry_has(struct registry *r, const char *initiator_name, const char *ta
 	bool found = false;
 
 	pthread_mutex_lock(&r->lock);
-	list_for_each(e, &r->entries,
-		link) if (e->tsih == tsih && !e->superseded && same_nexus(e, &key)) found = true;
+	list_for_each(e, &r->entries, link)
+		if (e->tsih == tsih && !e->superseded && same_nexus(e, &key))
+			found = true;
 	pthread_mutex_unlock(&r->lock);
 	return found;
 }
@@ -193,7 +195,8 @@ size_t registry_count(struct registry *r)
 	size_t count = 0;
 
 	pthread_mutex_lock(&r->lock);
-	list_for_each(e, &r->entries, link) count++;
+	list_for_each(e, &r->entries, link)
+		count++;
 	pthread_mutex_unlock(&r->lock);
 	return count;
 }

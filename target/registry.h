@@ -60,8 +60,8 @@ void registry_destroy(struct registry *r);
  * its own limit. */
 int registry_add(struct registry *r, struct registry_entry *e, uint16_t tsih,
 	const struct registry_limits *limits);
-/* TARGET COLD RESET (section 11.5.1): every session with the target is told to terminate, the asking
- * one too. */
+/* TARGET COLD RESET (section 11.5.1): every session with the target is told to terminate, the
+ * asking one too. */
 void registry_reset_target(struct registry *r, const char *target_name);
 /* The session is at rest. True: the entry may be freed at once; false: when mail with `last` comes.
  */

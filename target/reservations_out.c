@@ -34,10 +34,9 @@ static void tell(struct action *a, const struct registrant *g, uint16_t code)
 {
 	struct nexus *n;
 
-	list_for_each(n, &a->device->nexuses,
-		device_link) if (n != a->cmd->nexus &&
-				 !strcmp(n->initiator_port, g->initiator_port))
-		nexus_attention_post(n, (uint8_t)(code >> 8), (uint8_t)code);
+	list_for_each(n, &a->device->nexuses, device_link)
+		if (n != a->cmd->nexus && !strcmp(n->initiator_port, g->initiator_port))
+			nexus_attention_post(n, (uint8_t)(code >> 8), (uint8_t)code);
 }
 
 static void tell_others(struct action *a, uint16_t code)
@@ -190,9 +189,9 @@ static int add_victim(struct action *a, const struct registrant *g)
 	struct nexus *n;
 	int err = 0;
 
-	list_for_each(n, &a->device->nexuses,
-		device_link) if (!err && !strcmp(n->initiator_port, g->initiator_port)) err =
-		abort_round_add(a->round, a->device, n);
+	list_for_each(n, &a->device->nexuses, device_link)
+		if (!err && !strcmp(n->initiator_port, g->initiator_port))
+			err = abort_round_add(a->round, a->device, n);
 	return err;
 }
 

@@ -315,7 +315,8 @@ void tgt_session_abort_all(struct tgt_session *s)
 
 	s->closing = true;
 	tgt_early_drop(s);
-	list_for_each_safe(cmd, next, &s->commands, session_link) command_abort(cmd);
+	list_for_each_safe(cmd, next, &s->commands, session_link)
+		command_abort(cmd);
 	tgt_session_settle(s);
 }
 

@@ -40,8 +40,7 @@ static struct list *early_place(struct tgt_session *s, uint32_t cmd_sn)
 {
 	struct tgt_early *e;
 
-	list_for_each(e, &s->early, link)
-	{
+	list_for_each(e, &s->early, link) {
 		if (e->pdu.cmd_sn == cmd_sn)
 			return NULL;
 		if (sn_before(cmd_sn, e->pdu.cmd_sn))

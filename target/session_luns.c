@@ -140,7 +140,8 @@ static void slot_carry(struct tgt_session *s, struct tgt_slot *old, const struct
 			return;
 		}
 	list_append(&s->retired, &old->path->link);
-	list_for_each(cmd, &old->path->nexus->commands, nexus_link) command_abort(cmd);
+	list_for_each(cmd, &old->path->nexus->commands, nexus_link)
+		command_abort(cmd);
 }
 
 static void table_free(struct tgt_slot *slots, size_t count)
@@ -173,16 +174,17 @@ void tgt_session_sweep_luns(struct tgt_session *s)
 {
 	struct tgt_path *p, *next;
 
-	list_for_each_safe(p, next, &s->retired,
-		link) if (list_empty(&p->nexus->commands) && list_empty(&p->nexus->abort_parts))
-		path_free(s, p);
+	list_for_each_safe(p, next, &s->retired, link)
+		if (list_empty(&p->nexus->commands) && list_empty(&p->nexus->abort_parts))
+			path_free(s, p);
 }
 
 void tgt_session_free_luns(struct tgt_session *s)
 {
 	struct tgt_path *p, *next;
 
-	list_for_each_safe(p, next, &s->retired, link) path_free(s, p);
+	list_for_each_safe(p, next, &s->retired, link)
+		path_free(s, p);
 	for (size_t i = 0; i < s->slot_count; i++)
 		if (s->slots[i].path)
 			path_free(s, s->slots[i].path);

@@ -109,7 +109,9 @@ static struct tgt_target *find_target(const struct list *targets, const char *na
 {
 	struct tgt_target *t;
 
-	list_for_each(t, targets, link) if (!strcasecmp(t->name, name)) return t;
+	list_for_each(t, targets, link)
+		if (!strcasecmp(t->name, name))
+			return t;
 	return NULL;
 }
 
@@ -228,8 +230,7 @@ static void swap_targets(struct target_set *s, struct list *made, struct list *g
 
 	list_init(&kept);
 	list_init(gone);
-	list_for_each_safe(new, next, made, link)
-	{
+	list_for_each_safe(new, next, made, link) {
 		old = find_target(&s->targets, new->name);
 		list_remove(&new->link);
 		if (old) {
@@ -239,7 +240,8 @@ static void swap_targets(struct target_set *s, struct list *made, struct list *g
 		}
 		list_append(&kept, old ? &old->link : &new->link);
 	}
-	list_for_each(old, &s->targets, link) mark_removed(old);
+	list_for_each(old, &s->targets, link)
+		mark_removed(old);
 	list_splice(gone, &s->targets);
 	list_splice(&s->targets, &kept);
 }
@@ -266,8 +268,9 @@ static void refresh_luns(struct target_set *s)
 {
 	struct tgt_target *t;
 
-	list_for_each(t, &s->targets, link) for (size_t i = 0; i < t->lun_count; i++)
-		refresh_lun(t->luns[i]);
+	list_for_each(t, &s->targets, link)
+		for (size_t i = 0; i < t->lun_count; i++)
+			refresh_lun(t->luns[i]);
 }
 
 int target_set_reload(struct target_set *s, struct config *c, struct config_report *report)

@@ -94,8 +94,9 @@ static int put_targets(struct tgt_session *s, const char *value)
 	if (!s->entry.discovery && !strcmp(value, "All"))
 		return put_pair(&s->text, "SendTargets", "Reject");
 	pthread_mutex_lock(&set->lock);
-	list_for_each(t, &set->targets, link) if (err == 0 && is_asked(s, t, value) &&
-						  may_see(s, t)) err = put_target(s, t);
+	list_for_each(t, &set->targets, link)
+		if (err == 0 && is_asked(s, t, value) && may_see(s, t))
+			err = put_target(s, t);
 	pthread_mutex_unlock(&set->lock);
 	return err;
 }

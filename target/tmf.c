@@ -31,7 +31,9 @@ static int add_all_nexuses(struct tmf *t, struct device *d)
 	int err = 0;
 
 	pthread_mutex_lock(&d->lock);
-	list_for_each(n, &d->nexuses, device_link) if (!err) err = abort_round_add(t->round, d, n);
+	list_for_each(n, &d->nexuses, device_link)
+		if (!err)
+			err = abort_round_add(t->round, d, n);
 	pthread_mutex_unlock(&d->lock);
 	return err;
 }
@@ -41,8 +43,7 @@ static int abort_task(struct tmf *t)
 	struct command *cmd;
 	int err;
 
-	list_for_each(cmd, tgt_session_commands(t->session), session_link)
-	{
+	list_for_each(cmd, tgt_session_commands(t->session), session_link) {
 		if (cmd->itt != t->pdu->tmf.referenced_tag || cmd->nexus != t->nexus ||
 			cmd->responded)
 			continue;

@@ -221,8 +221,7 @@ void worker_open_memory(struct worker *w)
 	struct tgt_target *t;
 
 	pthread_mutex_lock(&w->targets->lock);
-	list_for_each(t, &w->targets->targets, link)
-	{
+	list_for_each(t, &w->targets->targets, link) {
 		for (size_t i = 0; i < t->lun_count; i++)
 			lun_open_memory(w, t->luns[i]);
 	}
@@ -241,15 +240,17 @@ void worker_sweep_channels(struct worker *w)
 {
 	struct worker_channel *c, *next;
 
-	list_for_each_safe(c, next, &w->channels,
-		link) if (!c->users && atomic_load(&c->lun->removed)) channel_close(w, c);
+	list_for_each_safe(c, next, &w->channels, link)
+		if (!c->users && atomic_load(&c->lun->removed))
+			channel_close(w, c);
 }
 
 void worker_close_channels(struct worker *w)
 {
 	struct worker_channel *c, *next;
 
-	list_for_each_safe(c, next, &w->channels, link) channel_close(w, c);
+	list_for_each_safe(c, next, &w->channels, link)
+		channel_close(w, c);
 }
 
 /* ---- the last flush ---- */
@@ -294,7 +295,8 @@ static size_t channel_count(const struct worker *w)
 	const struct worker_channel *c;
 	size_t count = 0;
 
-	list_for_each(c, &w->channels, link) count++;
+	list_for_each(c, &w->channels, link)
+		count++;
 	return count;
 }
 
@@ -308,8 +310,7 @@ int worker_flush_channels(struct worker *w, void (*done)(struct worker *w))
 		return -ENOMEM;
 	f->worker = w;
 	f->done = done;
-	list_for_each(c, &w->channels, link)
-	{
+	list_for_each(c, &w->channels, link) {
 		struct flush_one *one = &f->one[f->left++];
 
 		one->all = f;

@@ -331,7 +331,8 @@ void control_server_free(struct control_server *s)
 
 	if (!s)
 		return;
-	list_for_each_safe(p, next, &s->peers, link) peer_close(p);
+	list_for_each_safe(p, next, &s->peers, link)
+		peer_close(p);
 	loop_timer_cancel(&s->pause);
 	loop_watch_remove(&s->watch);
 	control_socket_close(&s->socket);

@@ -173,8 +173,7 @@ void iser_transfers_cancel(struct iser_conn *c, struct iser_command *cmd)
 {
 	struct dm_transfer *t, *next;
 
-	list_for_each_safe(t, next, &c->pending_transfers, link)
-	{
+	list_for_each_safe(t, next, &c->pending_transfers, link) {
 		if (t->task != &cmd->task)
 			continue;
 		list_remove(&t->link);

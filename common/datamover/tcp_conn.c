@@ -251,6 +251,7 @@ static void conn_end(struct loop_call *call)
 	conn_finish(&c->finish);
 	if (c->dm.up && c->dm.up->connection_terminate_notify)
 		c->dm.up->connection_terminate_notify(c->dm.owner, c->error, c->reason);
-	list_for_each_safe(task, next, &c->tasks, link) tcp_slab_put(&c->mover->tasks, task);
+	list_for_each_safe(task, next, &c->tasks, link)
+		tcp_slab_put(&c->mover->tasks, task);
 	tcp_conn_free(c);
 }

@@ -92,8 +92,7 @@ static int get_advance(struct tcp_conn *c, struct tcp_task *task)
 	uint32_t most = min_u32(c->params.max_outstanding_r2t, TCP_R2TS_PER_TASK);
 	struct dm_transfer *t;
 
-	list_for_each(t, &task->transfers, link)
-	{
+	list_for_each(t, &task->transfers, link) {
 		const struct tcp_transfer *own = tcp_transfer_of(t);
 
 		while (own->get && own->requested < t->length && task->r2t_count < most)
@@ -107,7 +106,9 @@ static void get_withdraw(struct tcp_conn *c, struct tcp_task *task, struct dm_tr
 {
 	struct tcp_r2t *r, *next;
 
-	list_for_each_safe(r, next, &task->r2ts, link) if (r->transfer == t) tcp_get_cancel(c, r);
+	list_for_each_safe(r, next, &task->r2ts, link)
+		if (r->transfer == t)
+			tcp_get_cancel(c, r);
 	list_remove(&t->link);
 }
 

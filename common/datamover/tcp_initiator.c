@@ -259,9 +259,10 @@ static struct tcp_item *item_of(const struct tcp_conn *c, const struct dm_task *
 	const struct iscsi_tx_pdu *tx;
 	struct tcp_item *item;
 
-	list_for_each(item, &c->out, link) if (item->task == task) return item;
-	list_for_each(tx, &c->tx.queue, link)
-	{
+	list_for_each(item, &c->out, link)
+		if (item->task == task)
+			return item;
+	list_for_each(tx, &c->tx.queue, link) {
 		item = container_of(tx, struct tcp_pdu, tx)->item;
 		if (item->task == task)
 			return item;

@@ -62,9 +62,11 @@ void tcp_target_gets_cancel(struct tcp_conn *c, struct tcp_task *task, int statu
 	struct dm_transfer *t, *next;
 	struct tcp_r2t *r, *next_r2t;
 
-	list_for_each_safe(r, next_r2t, &task->r2ts, link) tcp_get_cancel(c, r);
-	list_for_each_safe(t, next, &task->transfers, link) if (tcp_transfer_of(t)->get)
-		tcp_transfer_finish(c, t, status);
+	list_for_each_safe(r, next_r2t, &task->r2ts, link)
+		tcp_get_cancel(c, r);
+	list_for_each_safe(t, next, &task->transfers, link)
+		if (tcp_transfer_of(t)->get)
+			tcp_transfer_finish(c, t, status);
 }
 
 void tcp_target_fail_task(struct tcp_conn *c, struct tcp_task *task, const char *reason)

@@ -68,8 +68,7 @@ void tcp_item_cancel(struct tcp_conn *c, struct tcp_item *item)
 
 	item->made = item->cancelled = true;
 	list_remove(&item->link);
-	list_for_each_safe(tx, next, &c->tx.queue, link)
-	{
+	list_for_each_safe(tx, next, &c->tx.queue, link) {
 		struct tcp_pdu *p = container_of(tx, struct tcp_pdu, tx);
 
 		if (p->item != item || iscsi_tx_begun(&c->tx, tx))
@@ -112,8 +111,7 @@ int tcp_item_detach(struct tcp_conn *c, struct tcp_item *item)
 		item->control.data = item->control.copy;
 		return item->control.copy ? 0 : -ENOMEM;
 	}
-	list_for_each(tx, &c->tx.queue, link)
-	{
+	list_for_each(tx, &c->tx.queue, link) {
 		struct tcp_pdu *p = container_of(tx, struct tcp_pdu, tx);
 
 		if (p->item == item && !error)

@@ -87,8 +87,7 @@ int iscsi_tx_have(const struct iscsi_tx *tx, struct iovec *iov, int max, size_t 
 	const struct iscsi_tx_pdu *p;
 	int n = 0;
 
-	list_for_each(p, &tx->queue, link)
-	{
+	list_for_each(p, &tx->queue, link) {
 		struct part parts[ISCSI_TX_IOVECS_MAX];
 		size_t count = parts_of(p, parts);
 

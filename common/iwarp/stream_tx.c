@@ -400,8 +400,9 @@ bool iwarp_tx_uses(const struct iwarp_stream *s, uint32_t stag)
 
 	if (!s->tx.reads_in || s->tx.first == s->tx.count)
 		return false;
-	list_for_each(m, &s->tx.leaving, link) if (m->opcode == RDMAP_READ_RESPONSE &&
-						   m->local_stag == stag && m->length) return true;
+	list_for_each(m, &s->tx.leaving, link)
+		if (m->opcode == RDMAP_READ_RESPONSE && m->local_stag == stag && m->length)
+			return true;
 	if (list_empty(&s->tx.queue))
 		return false;
 	/* Only the one that is being cut up can have been built in part. */

@@ -119,8 +119,7 @@ static void waiting_judge(struct waiting *w, const uint8_t *bytes, size_t length
 	struct listener_protocol *p;
 	bool more = false;
 
-	list_for_each(p, &w->listener->protocols, link)
-	{
+	list_for_each(p, &w->listener->protocols, link) {
 		enum listener_verdict verdict = p->match(bytes, length);
 
 		if (verdict == LISTENER_YES) {

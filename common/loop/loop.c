@@ -135,7 +135,8 @@ static bool loop_run_pollers(struct loop *l, bool will_sleep)
 	struct loop_poller *p, *next;
 	bool found = false;
 
-	list_for_each_safe(p, next, &l->pollers, link) found |= p->poll(p, will_sleep);
+	list_for_each_safe(p, next, &l->pollers, link)
+		found |= p->poll(p, will_sleep);
 	return found;
 }
 

@@ -40,8 +40,7 @@ static void provider_free(struct rdma_provider *base)
 	struct softiwarp *p = container_of(base, struct softiwarp, base);
 	struct softiwarp_conn *c, *next;
 
-	list_for_each_safe(c, next, &p->conns, link)
-	{
+	list_for_each_safe(c, next, &p->conns, link) {
 		softiwarp_conn_over(c, -ECANCELED, "the provider was closed");
 		softiwarp_conn_finish(c);
 	}

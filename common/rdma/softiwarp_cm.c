@@ -223,8 +223,7 @@ static void requests_limit(struct softiwarp *p)
 	struct softiwarp_conn *c, *oldest = NULL;
 	unsigned count = 0;
 
-	list_for_each(c, &p->conns, link)
-	{
+	list_for_each(c, &p->conns, link) {
 		if (c->state != SOFTIWARP_AWAIT_REQUEST)
 			continue;
 		if (!oldest)

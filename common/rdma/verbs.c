@@ -27,14 +27,14 @@ static void provider_free(struct rdma_provider *base)
 	struct verbs_conn *c, *next;
 	struct verbs_device *d, *after;
 
-	list_for_each_safe(c, next, &p->conns, link)
-	{
+	list_for_each_safe(c, next, &p->conns, link) {
 		verbs_conn_over(c, -ECANCELED, "the provider was closed");
 		verbs_conn_finish(c);
 	}
 	loop_poller_remove(&p->poller);
 	loop_timer_cancel(&p->watchdog);
-	list_for_each_safe(d, after, &p->devices, link) verbs_device_free(d);
+	list_for_each_safe(d, after, &p->devices, link)
+		verbs_device_free(d);
 	verbs_channel_close(&p->channel);
 	pthread_mutex_destroy(&p->lock);
 	alloc_free(p->places);

@@ -211,9 +211,9 @@ bool verbs_collect(struct verbs *p)
 	struct verbs_cq *q;
 	bool found = false;
 
-	list_for_each(d, &p->devices, link)
-	{
-		list_for_each(q, &d->cqs, link) found |= cq_collect(p, q);
+	list_for_each(d, &p->devices, link) {
+		list_for_each(q, &d->cqs, link)
+			found |= cq_collect(p, q);
 	}
 	return found;
 }
@@ -223,10 +223,8 @@ static void arm(struct verbs *p)
 	struct verbs_device *d;
 	struct verbs_cq *q;
 
-	list_for_each(d, &p->devices, link)
-	{
-		list_for_each(q, &d->cqs, link)
-		{
+	list_for_each(d, &p->devices, link) {
+		list_for_each(q, &d->cqs, link) {
 			ibv_ack_cq_events(q->cq, q->unacknowledged);
 			q->unacknowledged = 0;
 			ibv_req_notify_cq(q->cq, 0);

@@ -150,8 +150,7 @@ int verbs_cq_get(struct verbs_device *d, uint32_t entries, struct verbs_cq **ret
 	struct verbs_cq *q;
 	int err;
 
-	list_for_each(q, &d->cqs, link)
-	{
+	list_for_each(q, &d->cqs, link) {
 		if (q->size - q->used >= entries) {
 			q->used += entries;
 			*ret = q;
@@ -170,8 +169,7 @@ static void cqs_free(struct verbs_device *d)
 {
 	struct verbs_cq *q, *next;
 
-	list_for_each_safe(q, next, &d->cqs, link)
-	{
+	list_for_each_safe(q, next, &d->cqs, link) {
 		ibv_ack_cq_events(q->cq, q->unacknowledged);
 		ibv_destroy_cq(q->cq);
 		alloc_free(q);
@@ -185,7 +183,8 @@ static int slot_find(const struct verbs *p)
 	unsigned taken = 0;
 	const struct verbs_device *d;
 
-	list_for_each(d, &p->devices, link) taken |= 1u << d->slot;
+	list_for_each(d, &p->devices, link)
+		taken |= 1u << d->slot;
 	for (int i = 0; i < VERBS_DEVICES_MAX; i++)
 		if (!(taken & 1u << i))
 			return i;
@@ -239,8 +238,7 @@ int verbs_device_get(struct verbs *p, struct ibv_context *context, struct verbs_
 {
 	struct verbs_device *d;
 
-	list_for_each(d, &p->devices, link)
-	{
+	list_for_each(d, &p->devices, link) {
 		if (d->context == context) {
 			*ret = d;
 			return 0;
@@ -276,8 +274,7 @@ void verbs_device_lost(struct verbs_device *d)
 
 	log_warning("verbs", "%s was removed: its connections end", name);
 	verbs_context_lost(d->context);
-	list_for_each_safe(c, next, &d->provider->conns, link)
-	{
+	list_for_each_safe(c, next, &d->provider->conns, link) {
 		if (c->device == d)
 			verbs_conn_over(c, -ENODEV, "the RDMA device %s was removed", name);
 	}
@@ -298,8 +295,7 @@ void verbs_watchdog(struct loop_timer *t)
 	struct verbs *p = container_of(t, struct verbs, watchdog);
 	struct verbs_device *d, *next;
 
-	list_for_each_safe(d, next, &p->devices, link)
-	{
+	list_for_each_safe(d, next, &p->devices, link) {
 		if (verbs_context_is_gone(d->context))
 			verbs_device_lost(d);
 	}

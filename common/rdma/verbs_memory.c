@@ -74,8 +74,7 @@ int verbs_region_register(
 		return -ENOMEM;
 	r->base = (struct rdma_region){.address = address, .length = length};
 	list_append(&p->regions, &r->link);
-	list_for_each(d, &p->devices, link)
-	{
+	list_for_each(d, &p->devices, link) {
 		err = region_add(r, d);
 		if (err < 0)
 			break;
@@ -104,8 +103,7 @@ int verbs_regions_register(struct verbs_device *d)
 	struct verbs_region *r;
 	int err;
 
-	list_for_each(r, &d->provider->regions, link)
-	{
+	list_for_each(r, &d->provider->regions, link) {
 		err = region_add(r, d);
 		if (err < 0)
 			return err;
@@ -117,7 +115,8 @@ void verbs_regions_unregister(struct verbs_device *d)
 {
 	struct verbs_region *r;
 
-	list_for_each(r, &d->provider->regions, link) region_drop(r, d->slot);
+	list_for_each(r, &d->provider->regions, link)
+		region_drop(r, d->slot);
 }
 
 struct ibv_mr *verbs_region_find(const struct verbs_device *d, const struct rdma_region *base,

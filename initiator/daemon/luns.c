@@ -164,7 +164,9 @@ static struct daemon_lun *lun_find(struct daemon_session *s, unsigned number)
 {
 	struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->number == number) return l;
+	list_for_each(l, &s->luns, link)
+		if (l->number == number)
+			return l;
 	return NULL;
 }
 
@@ -172,7 +174,9 @@ static void lun_insert(struct daemon_session *s, struct daemon_lun *new)
 {
 	struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->number > new->number) break;
+	list_for_each(l, &s->luns, link)
+		if (l->number > new->number)
+			break;
 	list_insert_before(&l->link, &new->link);
 }
 
@@ -212,7 +216,8 @@ void luns_take_scan(struct daemon_session *s, const struct disk_info *found, siz
 {
 	struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) l->seen = false;
+	list_for_each(l, &s->luns, link)
+		l->seen = false;
 	for (size_t i = 0; i < count; i++) {
 		l = lun_find(s, found[i].lun);
 		if (l)
@@ -220,8 +225,7 @@ void luns_take_scan(struct daemon_session *s, const struct disk_info *found, siz
 		else
 			lun_add(s, &found[i]);
 	}
-	list_for_each(l, &s->luns, link)
-	{
+	list_for_each(l, &s->luns, link) {
 		if (l->seen || l->leaving)
 			continue;
 		log_warning(ROOM, "session %u: the target has no LUN %u any more", s->number,
@@ -234,8 +238,9 @@ void luns_start(struct daemon_session *s)
 {
 	struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->state == LUN_IDLE && !l->tried && !l->leaving &&
-					     !l->gone) lun_start(l);
+	list_for_each(l, &s->luns, link)
+		if (l->state == LUN_IDLE && !l->tried && !l->leaving && !l->gone)
+			lun_start(l);
 }
 
 /* ---- leaving ---- */
@@ -289,8 +294,7 @@ void luns_leave_step(struct daemon_session *s)
 {
 	struct daemon_lun *l, *next;
 
-	list_for_each_safe(l, next, &s->luns, link)
-	{
+	list_for_each_safe(l, next, &s->luns, link) {
 		if (l->state == LUN_READY && l->failed && !loop_timer_armed(&s->retry))
 			lun_stop(l, true);
 		else if (l->leaving)
@@ -302,8 +306,9 @@ bool luns_busy(const struct daemon_session *s)
 {
 	const struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->leaving || l->failed || l->state == LUN_STARTING ||
-					     l->state == LUN_STOPPING) return true;
+	list_for_each(l, &s->luns, link)
+		if (l->leaving || l->failed || l->state == LUN_STARTING || l->state == LUN_STOPPING)
+			return true;
 	return false;
 }
 
@@ -311,7 +316,9 @@ bool luns_have_devices(const struct daemon_session *s)
 {
 	const struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->export) return true;
+	list_for_each(l, &s->luns, link)
+		if (l->export)
+			return true;
 	return false;
 }
 
@@ -319,7 +326,9 @@ bool luns_in_use(const struct daemon_session *s, char why[SESSION_WHY_SIZE])
 {
 	const struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (lun_in_use(l, why)) return true;
+	list_for_each(l, &s->luns, link)
+		if (lun_in_use(l, why))
+			return true;
 	return false;
 }
 
@@ -329,9 +338,9 @@ bool luns_stop(struct daemon_session *s)
 {
 	struct daemon_lun *l;
 
-	list_for_each(l, &s->luns,
-		link) if (l->state == LUN_READY && !s->refused && !loop_timer_armed(&s->retry))
-		lun_stop(l, s->force || l->failed);
+	list_for_each(l, &s->luns, link)
+		if (l->state == LUN_READY && !s->refused && !loop_timer_armed(&s->retry))
+			lun_stop(l, s->force || l->failed);
 	return !luns_have_devices(s);
 }
 
@@ -360,8 +369,7 @@ bool luns_flush(struct daemon_session *s)
 	struct daemon_lun *l;
 	bool done = true;
 
-	list_for_each(l, &s->luns, link)
-	{
+	list_for_each(l, &s->luns, link) {
 		if (l->state == LUN_IDLE && !l->flushed && !s->force) {
 			l->state = LUN_FLUSHING;
 			l->flush = (struct disk_io){.operation = DISK_FLUSH, .done = lun_flushed};
@@ -376,6 +384,8 @@ bool luns_free(struct daemon_session *s)
 {
 	struct daemon_lun *l, *next;
 
-	list_for_each_safe(l, next, &s->luns, link) if (l->state == LUN_IDLE) lun_free(l);
+	list_for_each_safe(l, next, &s->luns, link)
+		if (l->state == LUN_IDLE)
+			lun_free(l);
 	return list_empty(&s->luns);
 }

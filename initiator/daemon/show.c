@@ -138,8 +138,9 @@ static struct json_object *show_luns(const struct daemon_session *s)
 	struct json_object *list = json_object_new_array();
 	const struct daemon_lun *l;
 
-	list_for_each(l, &s->luns, link) if (l->state != LUN_FREEING)
-		json_object_array_add(list, show_lun(l));
+	list_for_each(l, &s->luns, link)
+		if (l->state != LUN_FREEING)
+			json_object_array_add(list, show_lun(l));
 	return list;
 }
 
@@ -223,8 +224,9 @@ void sessions_handle(struct daemon *d, struct control_request *r, struct json_ob
 	if (!request_filter(r, json, &f))
 		return;
 	list = json_object_new_array();
-	list_for_each(s, &d->sessions, link) if (session_matches(s, &f))
-		json_object_array_add(list, show_session(s));
+	list_for_each(s, &d->sessions, link)
+		if (session_matches(s, &f))
+			json_object_array_add(list, show_session(s));
 	reply = json_object_new_object();
 	json_object_object_add(reply, "sessions", list);
 	control_reply(r, reply);

@@ -109,12 +109,11 @@ static void drop_each(struct broadcast_part *p, void *arg)
 	const struct drop *drop = arg;
 	struct tgt_session *s, *next;
 
-	list_for_each_safe(s, next, &p->worker->worker->sessions,
-		worker_link) if (s->conn && drop_matches(s, drop->who))
-	{
-		tgt_conn_fail(s->conn, CONN_EVENT_DROP, "dropped by the administrator");
-		p->count++;
-	}
+	list_for_each_safe(s, next, &p->worker->worker->sessions, worker_link)
+		if (s->conn && drop_matches(s, drop->who)) {
+			tgt_conn_fail(s->conn, CONN_EVENT_DROP, "dropped by the administrator");
+			p->count++;
+		}
 }
 
 static void drop_done(struct daemon *d, struct broadcast_part *parts, size_t count, void *arg)

@@ -13,7 +13,8 @@ static void reload_sessions(struct broadcast_part *p, void *arg)
 	struct tgt_session *s, *next;
 
 	(void)arg;
-	list_for_each_safe(s, next, &w->sessions, worker_link) tgt_session_reload(s);
+	list_for_each_safe(s, next, &w->sessions, worker_link)
+		tgt_session_reload(s);
 	worker_sweep_channels(w);
 }
 

@@ -70,7 +70,8 @@ static struct json_object *show_targets(struct target_set *set)
 	struct tgt_target *t;
 
 	pthread_mutex_lock(&set->lock);
-	list_for_each(t, &set->targets, link) json_object_array_add(list, show_target(t));
+	list_for_each(t, &set->targets, link)
+		json_object_array_add(list, show_target(t));
 	pthread_mutex_unlock(&set->lock);
 	return list;
 }
@@ -147,8 +148,9 @@ struct json_object *show_sessions_of(struct worker *w)
 	struct json_object *list = json_object_new_array();
 	struct tgt_session *s;
 
-	list_for_each(s, &w->sessions, worker_link) if (!s->finished)
-		json_object_array_add(list, show_session(s));
+	list_for_each(s, &w->sessions, worker_link)
+		if (!s->finished)
+			json_object_array_add(list, show_session(s));
 	return list;
 }
 
@@ -168,8 +170,7 @@ struct json_object *show_totals_of(struct worker *w)
 	uint64_t under_way = 0;
 	struct tgt_session *s;
 
-	list_for_each(s, &w->sessions, worker_link)
-	{
+	list_for_each(s, &w->sessions, worker_link) {
 		sum.commands += s->counters.commands;
 		sum.errors += s->counters.errors;
 		sum.read_bytes += s->counters.read_bytes;

@@ -139,8 +139,7 @@ static void server_deallocate(struct dm_conn *c, struct dm_task *task)
 	struct tgt_session *s = server_session_of(c);
 	struct dm_transfer *t, *tmp;
 
-	list_for_each_safe(t, tmp, &s->held, link)
-	{
+	list_for_each_safe(t, tmp, &s->held, link) {
 		if (t->task != task)
 			continue;
 		list_remove(&t->link);
@@ -348,7 +347,8 @@ static inline void server_free(struct server *v)
 	for (unsigned i = 0; i < SERVER_SESSIONS; i++) {
 		struct command *cmd;
 
-		list_for_each(cmd, &v->sessions[i].commands, session_link) command_abort(cmd);
+		list_for_each(cmd, &v->sessions[i].commands, session_link)
+			command_abort(cmd);
 	}
 	server_settle(v);
 	FUZZ_CHECK(list_empty(&v->worker.starved));

@@ -314,8 +314,7 @@ bool memory_rdma_release(struct rdma_provider *base)
 	struct memory_conn *c;
 	bool any = false;
 
-	list_for_each(c, &p->conns, link)
-	{
+	list_for_each(c, &p->conns, link) {
 		if (!c->stalled)
 			continue;
 		c->stalled = false;
@@ -330,8 +329,7 @@ struct rdma_conn *memory_rdma_newest(struct rdma_provider *p, bool active)
 {
 	struct memory_conn *c, *newest = NULL;
 
-	list_for_each(c, &provider_of(p)->conns, link)
-	{
+	list_for_each(c, &provider_of(p)->conns, link) {
 		if (c->active == active)
 			newest = c;
 	}

@@ -268,8 +268,7 @@ static void event_killed(struct world *w)
 {
 	struct tgt_conn *c;
 
-	list_for_each(c, &two_ends_worker(w->ends)->conns, worker_link)
-	{
+	list_for_each(c, &two_ends_worker(w->ends)->conns, worker_link) {
 		if (c->session && c->session->target &&
 			!strcmp(c->session->target->name, TWO_ENDS_IQN))
 			tgt_conn_fail(c, CONN_EVENT_DROP, "killed by the test");
@@ -280,8 +279,7 @@ static void event_asked_to_log_out(struct world *w)
 {
 	struct tgt_conn *c;
 
-	list_for_each(c, &two_ends_worker(w->ends)->conns, worker_link)
-	{
+	list_for_each(c, &two_ends_worker(w->ends)->conns, worker_link) {
 		if (c->session && c->session->target && !c->terminated &&
 			conn_fsm_carries_commands(&c->fsm) &&
 			!strcmp(c->session->target->name, TWO_ENDS_IQN))

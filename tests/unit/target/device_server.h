@@ -152,8 +152,7 @@ static void server_deallocate(struct dm_conn *c, struct dm_task *task)
 	struct tgt_session *s = server_conn_session(c);
 	struct dm_transfer *t, *tmp;
 
-	list_for_each_safe(t, tmp, &s->held, link)
-	{
+	list_for_each_safe(t, tmp, &s->held, link) {
 		if (t->task != task)
 			continue;
 		list_remove(&t->link);
@@ -356,7 +355,8 @@ static inline void server_session_end(struct tgt_session *s)
 {
 	struct command *cmd;
 
-	list_for_each(cmd, &s->commands, session_link) command_abort(cmd);
+	list_for_each(cmd, &s->commands, session_link)
+		command_abort(cmd);
 	server_let_go(s);
 	server_turn(s->server);
 	for (unsigned i = 0; i < 100 && !list_empty(&s->commands); i++)

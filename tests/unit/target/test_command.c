@@ -19,7 +19,9 @@ static bool under_way(struct tgt_session *s, uint32_t itt)
 {
 	struct command *cmd;
 
-	list_for_each(cmd, &s->commands, session_link) if (cmd->itt == itt) return cmd->pending > 0;
+	list_for_each(cmd, &s->commands, session_link)
+		if (cmd->itt == itt)
+			return cmd->pending > 0;
 	return false;
 }
 
@@ -78,7 +80,9 @@ static void aborted_ordered_command_lets_others_go(void **state)
 	send_read(s, ISCSI_ATTR_SIMPLE);
 	send_read(s, ISCSI_ATTR_ORDERED);
 	send_read(s, ISCSI_ATTR_SIMPLE);
-	list_for_each(cmd, &s->commands, session_link) if (cmd->itt == 1) command_abort(cmd);
+	list_for_each(cmd, &s->commands, session_link)
+		if (cmd->itt == 1)
+			command_abort(cmd);
 	server_turn(v);
 	assert_true(s->results[1].aborted);
 	assert_true(under_way(s, 2));

@@ -193,7 +193,9 @@ static bool is_there(const struct world *w)
 {
 	const struct command *c;
 
-	list_for_each(c, &w->s->commands, session_link) if (c == w->cmd) return true;
+	list_for_each(c, &w->s->commands, session_link)
+		if (c == w->cmd)
+			return true;
 	return false;
 }
 
@@ -250,8 +252,9 @@ static void the_others_are_aborted(struct world *w)
 {
 	struct command *c, *next;
 
-	list_for_each_safe(c, next, &w->s->commands, session_link) if (c != w->cmd)
-		command_abort(c);
+	list_for_each_safe(c, next, &w->s->commands, session_link)
+		if (c != w->cmd)
+			command_abort(c);
 	server_turn(w->v);
 }
 

@@ -23,7 +23,8 @@ static void a_reload(const char *text)
 
 	assert_int_equal(target_set_reload(kit.set, c, &report), 0);
 	config_release(c);
-	list_for_each_safe(s, next, &kit.worker->sessions, worker_link) tgt_session_reload(s);
+	list_for_each_safe(s, next, &kit.worker->sessions, worker_link)
+		tgt_session_reload(s);
 	worker_sweep_channels(kit.worker);
 	kit_turn(&kit);
 }

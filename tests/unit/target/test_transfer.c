@@ -398,7 +398,8 @@ static void abort_while_memory_is_short(void **state)
 		server_send(s,
 			(struct server_send){.cdb = cdb, .read = true, .length = 4 * 1024 * 1024});
 	}
-	list_for_each(cmd, &s->commands, session_link) last = cmd;
+	list_for_each(cmd, &s->commands, session_link)
+		last = cmd;
 	assert_true(last->waits_memory);
 	command_abort(last);
 	server_turn(v);

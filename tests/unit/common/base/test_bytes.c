@@ -72,7 +72,8 @@ static int sum(struct list *head)
 	struct item *item;
 	int digits = 0;
 
-	list_for_each(item, head, link) digits = digits * 10 + item->value;
+	list_for_each(item, head, link)
+		digits = digits * 10 + item->value;
 	return digits;
 }
 
@@ -114,8 +115,7 @@ static void list_may_be_emptied_while_it_is_walked(void **state)
 	list_init(&a);
 	for (int i = 0; i < 3; i++)
 		list_append(&a, &items[i].link);
-	list_for_each_safe(item, next, &a, link)
-	{
+	list_for_each_safe(item, next, &a, link) {
 		seen = seen * 10 + item->value;
 		list_remove(&item->link);
 	}

@@ -220,8 +220,7 @@ static void luns_are_kept_in_order(void **state)
 	(void)state;
 	finds(0x4);
 	finds(0xf);
-	list_for_each(l, &it.session.luns, link)
-	{
+	list_for_each(l, &it.session.luns, link) {
 		assert_true(l->number >= last);
 		last = l->number;
 	}

@@ -46,7 +46,8 @@ int control_request_take_fd(struct control_request *r);
 /* Takes over `json` (may be NULL). Adds "ok": true. */
 void control_reply(struct control_request *r, struct json_object *json);
 void control_progress(struct control_request *r, struct json_object *json);
-/* `status` is an enum exit_status of options.h. */
+/* `status` is what the tool ends with: enum exit_status of options.h, for iserd initiator/status.h.
+ */
 void control_fail(struct control_request *r, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

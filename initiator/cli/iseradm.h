@@ -11,6 +11,7 @@
 
 #include "common/base/options.h"
 #include "common/control/fields.h"
+#include "initiator/status.h"
 
 #define TOOL_PATH_SIZE 4096
 
@@ -37,14 +38,14 @@ struct tool_options {
 
 /* ---- tool.c ---- */
 
-/* Parses a mode's command line. `usage` are the lines that --help begins with. EXIT_OK; another
+/* Parses a mode's command line. `usage` are the lines that --help begins with. STATUS_OK; another
  * exit status when the tool shall end at once: *ret_end is then true (also after --help). Operands
  * are left in argv[1..*ret_operands]; `operands` is the most there may be. */
 int tool_parse(const char *mode, const char *usage, const struct option_row *rows,
 	const struct tool_options *o, int argc, char **argv, int operands, int *ret_operands,
 	bool *ret_end);
 /* "iseradm: " and one line on stderr; returns `status`. */
-int tool_fail(enum exit_status status, const char *format, ...)
+int tool_fail(enum ini_status status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 struct tool_call {
@@ -62,8 +63,8 @@ struct tool_call tool_request(const char *verb);
 void tool_put(struct tool_call *c, const char *key, const char *value);
 void tool_put_number(struct tool_call *c, const char *key, uint64_t value);
 void tool_put_flag(struct tool_call *c, const char *key, bool value); /* unless false */
-/* Asks iserd. An exit status, after one line on stderr if it is not EXIT_OK; *ret_reply is the
- * caller's, json_object_put(). EXIT_UNREACHABLE without a line where iserd does not run and
+/* Asks iserd. An exit status, after one line on stderr if it is not STATUS_OK; *ret_reply is the
+ * caller's, json_object_put(). STATUS_NO_DAEMON without a line where iserd does not run and
  * `start` is false. */
 int tool_ask(const struct tool_options *o, struct tool_call *c, struct json_object **ret_reply);
 /* A request whose answer is not worth showing but in JSON. */
@@ -74,7 +75,7 @@ const char *tool_state_dir(const struct tool_options *o);
 /* ---- start.c ---- */
 
 /* Starts iserd in the background and waits until its socket answers. An exit status, after one line
- * on stderr if it is not EXIT_OK. */
+ * on stderr if it is not STATUS_OK. */
 int start_iserd(const struct tool_options *o, const char *socket_path);
 
 /* ---- targets.c: what iscsiadm prints, too ---- */
@@ -104,7 +105,8 @@ void print_session_statistics(struct json_object *session, FILE *out);
 /* ---- value.c ---- */
 
 /* The value of -v: "-" is the first line of stdin and "@FILE" that of a file, so that secrets need
- * not be seen in a list of processes. Into `out`; an exit status, after one line if not EXIT_OK. */
+ * not be seen in a list of processes. Into `out`; an exit status, after one line if not STATUS_OK.
+ */
 int take_value(const char *word, char *out, size_t size);
 
 /* ---- lun_file.c ---- */
@@ -119,7 +121,7 @@ struct lun_file {
 	bool created, truncate;
 };
 
-/* An exit status, after one line if not EXIT_OK. */
+/* An exit status, after one line if not STATUS_OK. */
 int lun_file_open(struct lun_file *f, const char *path, bool write);
 /* After the operation, which ended with `status`: what a temporary file holds goes to its stream, a
  * file that was made for nothing goes away. An exit status. */

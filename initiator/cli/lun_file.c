@@ -20,7 +20,7 @@ static int make_temporary(void)
 		directory = "/tmp";
 	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
-		tool_fail(EXIT_FAILED,
+		tool_fail(STATUS_FAILED,
 			"%s: no temporary file can be made: %s; --file FILE needs none", directory,
 			strerror(errno));
 	return fd;
@@ -76,18 +76,19 @@ static int stand_in(struct lun_file *f, int stream)
 	int rc = 0;
 
 	if (isatty(stream))
-		return tool_fail(EXIT_USAGE, "%s is a terminal; --file FILE, or a redirection, %s",
+		return tool_fail(STATUS_USAGE,
+			"%s is a terminal; --file FILE, or a redirection, %s",
 			f->write ? "standard output" : "standard input",
 			f->write ? "takes the data" : "has the data");
 	f->stream = stream;
 	f->fd = make_temporary();
 	if (f->fd < 0)
-		return EXIT_FAILED;
+		return STATUS_FAILED;
 	if (!f->write)
 		rc = copy(stream, f->fd);
 	if (rc == 0 && lseek(f->fd, 0, SEEK_SET) == 0)
-		return EXIT_OK;
-	return tool_fail(EXIT_FAILED, "%s: %s", f->path ? f->path : "standard input",
+		return STATUS_OK;
+	return tool_fail(STATUS_FAILED, "%s: %s", f->path ? f->path : "standard input",
 		strerror(rc < 0 ? -rc : errno));
 }
 
@@ -103,14 +104,14 @@ static int open_path(struct lun_file *f)
 		f->created = fd >= 0;
 	}
 	if (fd < 0)
-		return tool_fail(errno == EACCES ? EXIT_REFUSED : EXIT_USAGE, "%s: %s", f->path,
+		return tool_fail(errno == EACCES ? STATUS_ACCESS : STATUS_USAGE, "%s: %s", f->path,
 			strerror(errno));
 	f->fd = fd;
 	f->truncate = f->write;
 	if (is_plain(f, fd))
-		return EXIT_OK;
+		return STATUS_OK;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return tool_fail(EXIT_USAGE, "%s: it is a directory; a file is needed", f->path);
+		return tool_fail(STATUS_USAGE, "%s: it is a directory; a file is needed", f->path);
 	return stand_in(f, fd);
 }
 
@@ -125,24 +126,24 @@ int lun_file_open(struct lun_file *f, const char *path, bool write)
 	if (!is_plain(f, stream))
 		return stand_in(f, stream);
 	f->fd = fcntl(stream, F_DUPFD_CLOEXEC, 3);
-	return f->fd < 0 ? tool_fail(EXIT_FAILED, "%s", strerror(errno)) : EXIT_OK;
+	return f->fd < 0 ? tool_fail(STATUS_FAILED, "%s", strerror(errno)) : STATUS_OK;
 }
 
 int lun_file_close(struct lun_file *f, int status)
 {
 	int rc = 0;
 
-	if (status == EXIT_OK && f->write && f->stream >= 0) {
+	if (status == STATUS_OK && f->write && f->stream >= 0) {
 		rc = lseek(f->fd, 0, SEEK_SET) < 0 ? -errno : copy(f->fd, f->stream);
 		if (rc < 0)
-			status = tool_fail(EXIT_FAILED, "%s: %s",
+			status = tool_fail(STATUS_FAILED, "%s: %s",
 				f->path ? f->path : "standard output", strerror(-rc));
 	}
 	if (f->fd >= 0)
 		close(f->fd);
 	if (f->stream > STDERR_FILENO)
 		close(f->stream);
-	if (status != EXIT_OK && f->created) /* then it has a path */
+	if (status != STATUS_OK && f->created) /* then it has a path */
 		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): see above */
 		unlink(f->path);
 	return status;

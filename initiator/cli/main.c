@@ -13,6 +13,13 @@ static const struct verb_row modes[] = {
 	{0},
 };
 
+#define STATUS_HELP_ROW(name, status, what) {status, what},
+
+static const struct {
+	int number;
+	const char *text;
+} statuses[] = {STATUS_TABLE(STATUS_HELP_ROW)};
+
 static int help(void)
 {
 	puts("iseradm: tells iserd, the iSCSI and iSER initiator, what to do; starts it if it does "
@@ -24,9 +31,10 @@ static int help(void)
 	     "  iseradm -m node -T iqn.2026-11.org.example:disk -p 192.0.2.1 --login\n"
 	     "  iseradm -m session -P 3\n"
 	     "  iseradm -m node -T iqn.2026-11.org.example:disk --logout\n\n"
-	     "Exit statuses: 1 it failed, 2 wrong usage, 3 unreachable, 4 refused, 5 not found,\n"
-	     "6 there already, 7 timed out.");
-	return EXIT_OK;
+	     "Exit statuses:");
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		printf("  %3d  %s\n", statuses[i].number, statuses[i].text);
+	return STATUS_OK;
 }
 
 static bool is(const char *argument, const char *letter, const char *name)
@@ -75,15 +83,15 @@ static int run(int argc, char **argv)
 		return help();
 	if (mode && *mode) {
 		row = verbs_find("iseradm -m", modes, mode, stderr);
-		return row ? row->run(argc, argv) : EXIT_USAGE;
+		return row ? row->run(argc, argv) : STATUS_USAGE;
 	}
 	if (argc > 1 && is(argv[1], "-h", "--help"))
 		return help();
 	if (argc > 1 && is(argv[1], "-V", "--version")) {
 		puts("iseradm (Iseran) " ISERAN_VERSION);
-		return EXIT_OK;
+		return STATUS_OK;
 	}
-	return tool_fail(EXIT_USAGE,
+	return tool_fail(STATUS_USAGE,
 		"a mode is missing: -m discovery, node, session, lun or daemon; --help explains "
 		"them");
 }

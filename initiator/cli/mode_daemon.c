@@ -39,7 +39,7 @@ static int ask(const struct daemon_mode *d, struct tool_call *c, struct json_obj
 static int not_running(const struct daemon_mode *d)
 {
 	return tool_fail(
-		EXIT_UNREACHABLE, "iserd does not run with %s", tool_runtime_dir(&d->tool));
+		STATUS_NO_DAEMON, "iserd does not run with %s", tool_runtime_dir(&d->tool));
 }
 
 static void print_status(struct json_object *o)
@@ -63,16 +63,16 @@ static int show_status(const struct daemon_mode *d)
 	struct json_object *reply;
 	int status = ask(d, &c, &reply);
 
-	if (status == EXIT_UNREACHABLE)
+	if (status == STATUS_NO_DAEMON)
 		return not_running(d);
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	if (d->tool.json)
 		reply_print(reply, stdout);
 	else
 		print_status(reply);
 	json_object_put(reply);
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 /* It has 20 s for its devices and 10 s for the rest. */
@@ -82,10 +82,10 @@ static int wait_for_end(uint64_t pid)
 
 	for (int i = 0; i < 40 * 50; i++) {
 		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			return EXIT_OK;
+			return STATUS_OK;
 		nanosleep(&step, NULL);
 	}
-	return tool_fail(EXIT_TIMED_OUT, "iserd (process %llu) has not ended within 40 s",
+	return tool_fail(STATUS_FAILED, "iserd (process %llu) has not ended within 40 s",
 		(unsigned long long)pid);
 }
 
@@ -96,9 +96,9 @@ static int stop(const struct daemon_mode *d)
 	uint64_t pid;
 	int status = ask(d, &c, &reply);
 
-	if (status == EXIT_UNREACHABLE)
+	if (status == STATUS_NO_DAEMON)
 		return not_running(d);
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	pid = field_number(reply, "pid");
 	json_object_put(reply);
@@ -106,7 +106,7 @@ static int stop(const struct daemon_mode *d)
 	tool_put_flag(&c, "force", d->force);
 	status = ask(d, &c, &reply);
 	json_object_put(reply);
-	return status == EXIT_OK ? wait_for_end(pid) : status;
+	return status == STATUS_OK ? wait_for_end(pid) : status;
 }
 
 static int set_log(const struct daemon_mode *d)
@@ -116,12 +116,12 @@ static int set_log(const struct daemon_mode *d)
 	int status;
 
 	if (!d->level)
-		return tool_fail(EXIT_USAGE, "-o log needs -v error, warning, info or debug");
+		return tool_fail(STATUS_USAGE, "-o log needs -v error, warning, info or debug");
 	c = tool_request("set-log");
 	tool_put(&c, "level", d->level);
 	status = ask(d, &c, &reply);
 	json_object_put(reply);
-	return status == EXIT_UNREACHABLE ? not_running(d) : status;
+	return status == STATUS_NO_DAEMON ? not_running(d) : status;
 }
 
 static int (*const ops[])(const struct daemon_mode *d) = {

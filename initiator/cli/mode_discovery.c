@@ -27,9 +27,9 @@ static int put_auth(const struct discovery *d, struct tool_call *c)
 	};
 	struct json_object *auth = NULL;
 	char value[1024];
-	int status = EXIT_OK;
+	int status = STATUS_OK;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && status == EXIT_OK; i++) {
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && status == STATUS_OK; i++) {
 		if (!fields[i][1])
 			continue;
 		if (!auth) {
@@ -57,7 +57,7 @@ static void print_found(const struct discovery *d, struct json_object *reply)
 
 static int login_to(const struct discovery *d, struct json_object *reply)
 {
-	int status = EXIT_OK;
+	int status = STATUS_OK;
 
 	for (size_t i = 0; i < field_count(reply, "targets"); i++) {
 		struct json_object *t = field_item(reply, "targets", i);
@@ -69,7 +69,7 @@ static int login_to(const struct discovery *d, struct json_object *reply)
 		tool_put(&c, "transport", d->transport);
 		tool_put(&c, "provider", d->provider);
 		rc = run_logins(&d->tool, &c);
-		status = status == EXIT_OK ? rc : status;
+		status = status == STATUS_OK ? rc : status;
 	}
 	return status;
 }
@@ -84,17 +84,17 @@ static int discover(const struct discovery *d)
 	tool_put(&c, "transport", d->transport);
 	tool_put(&c, "provider", d->provider);
 	status = put_auth(d, &c);
-	if (status != EXIT_OK) {
+	if (status != STATUS_OK) {
 		json_object_put(c.request);
 		return status;
 	}
 	status = tool_ask(&d->tool, &c, &reply);
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	print_found(d, reply);
 	if (!field_count(reply, "targets"))
 		status = tool_fail(
-			EXIT_NOT_FOUND, "%s tells of no target that we may see", d->portal);
+			STATUS_NOT_FOUND, "%s tells of no target that we may see", d->portal);
 	else if (d->login)
 		status = login_to(d, reply);
 	json_object_put(reply);
@@ -122,12 +122,12 @@ static int list(const struct discovery *d)
 	struct json_object *reply = NULL;
 	int status = tool_ask(&d->tool, &c, &reply);
 
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	if (d->tool.json)
 		reply_print(reply, stdout);
 	else if (!field_count(reply, "discoveries"))
-		status = tool_fail(EXIT_NOT_FOUND, "No records found");
+		status = tool_fail(STATUS_NOT_FOUND, "No records found");
 	for (size_t i = 0; !d->tool.json && i < field_count(reply, "discoveries"); i++)
 		print_one(field_item(reply, "discoveries", i), d->level);
 	json_object_put(reply);
@@ -137,13 +137,13 @@ static int list(const struct discovery *d)
 static int check(struct discovery *d)
 {
 	if (d->type && strcmp(d->type, "st") != 0 && strcmp(d->type, "sendtargets") != 0)
-		return tool_fail(
-			EXIT_USAGE, "-t %s: sendtargets (or st) is the only type", d->type);
+		return tool_fail(STATUS_DISCOVERY_TYPE,
+			"-t %s: sendtargets (or st) is the only type", d->type);
 	if (!d->portal && (d->login || d->type))
-		return tool_fail(EXIT_USAGE, "which portal? -p HOST[:PORT] says it");
+		return tool_fail(STATUS_USAGE, "which portal? -p HOST[:PORT] says it");
 	if (d->username && !d->password)
-		return tool_fail(EXIT_USAGE, "--username needs --password, too");
-	return take_interface(d->interface, &d->transport) ? EXIT_OK : EXIT_USAGE;
+		return tool_fail(STATUS_USAGE, "--username needs --password, too");
+	return take_interface(d->interface, &d->transport) ? STATUS_OK : STATUS_USAGE;
 }
 
 int mode_discovery(int argc, char **argv)
@@ -175,7 +175,7 @@ int mode_discovery(int argc, char **argv)
 
 	if (!end)
 		status = check(&d);
-	if (end || status != EXIT_OK)
+	if (end || status != STATUS_OK)
 		return status;
 	return d.portal ? discover(&d) : list(&d);
 }

@@ -119,11 +119,11 @@ static int run(const struct lun *l)
 	struct lun_file f = {.fd = -1, .stream = -1};
 	struct json_object *reply = NULL;
 	struct tool_call c;
-	int status = EXIT_OK;
+	int status = STATUS_OK;
 
 	if (kinds[l->op].file)
 		status = lun_file_open(&f, l->file, kinds[l->op].write);
-	if (status == EXIT_OK) {
+	if (status == STATUS_OK) {
 		c = request(l);
 		c.fd = f.fd;
 		c.fd_name = f.stream < 0 ? f.path : NULL;
@@ -133,7 +133,7 @@ static int run(const struct lun *l)
 		status = ask(l, &c, &reply);
 	}
 	status = lun_file_close(&f, status);
-	if (status == EXIT_OK && !(f.write && !f.path)) /* not among data */
+	if (status == STATUS_OK && !(f.write && !f.path)) /* not among data */
 		print(l, reply, stdout);
 	json_object_put(reply);
 	return status;
@@ -142,18 +142,18 @@ static int run(const struct lun *l)
 static int check(struct lun *l)
 {
 	if (l->op < 0)
-		return tool_fail(EXIT_USAGE,
+		return tool_fail(STATUS_USAGE,
 			"what to do? -o list, read, write, copy-in, copy-out, verify or bench");
 	if (!l->target)
-		return tool_fail(EXIT_USAGE, "which target? -T TARGET says it");
+		return tool_fail(STATUS_USAGE, "which target? -T TARGET says it");
 	if (l->op != OP_LIST && l->lun == NO_LUN)
-		return tool_fail(EXIT_USAGE, "which LUN? -l LUN says it; -o list shows them");
+		return tool_fail(STATUS_USAGE, "which LUN? -l LUN says it; -o list shows them");
 	if (l->file && !kinds[l->op].file)
-		return tool_fail(EXIT_USAGE, "-o %s has no use for --file", op_words[l->op]);
+		return tool_fail(STATUS_USAGE, "-o %s has no use for --file", op_words[l->op]);
 	if (!l->file && kinds[l->op].needed)
-		return tool_fail(EXIT_USAGE, "-o %s needs --file FILE (- for standard %s)",
+		return tool_fail(STATUS_USAGE, "-o %s needs --file FILE (- for standard %s)",
 			op_words[l->op], kinds[l->op].write ? "output" : "input");
-	return take_interface(l->interface, &l->transport) ? EXIT_OK : EXIT_USAGE;
+	return take_interface(l->interface, &l->transport) ? STATUS_OK : STATUS_USAGE;
 }
 
 int mode_lun(int argc, char **argv)
@@ -214,5 +214,5 @@ int mode_lun(int argc, char **argv)
 
 	if (!end)
 		status = check(&l);
-	return end || status != EXIT_OK ? status : run(&l);
+	return end || status != STATUS_OK ? status : run(&l);
 }

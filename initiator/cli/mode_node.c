@@ -89,17 +89,17 @@ static int show(const struct node *n)
 
 	tool_put_flag(&c, "show_secrets", n->show_secrets);
 	status = tool_ask(&n->tool, &c, &reply);
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	if (n->tool.json)
 		reply_print(reply, stdout);
 	else
 		print_records(n, reply);
 	for (size_t i = 0; i < field_count(reply, "unreadable"); i++)
-		status = tool_fail(EXIT_FAILED, "%s",
+		status = tool_fail(STATUS_DATABASE, "%s",
 			json_object_get_string(field_item(reply, "unreadable", i)));
-	if (!n->tool.json && status == EXIT_OK && !field_count(reply, "nodes"))
-		status = tool_fail(EXIT_NOT_FOUND, "No records found");
+	if (!n->tool.json && status == STATUS_OK && !field_count(reply, "nodes"))
+		status = tool_fail(STATUS_NOT_FOUND, "No records found");
 	json_object_put(reply);
 	return status;
 }
@@ -111,10 +111,10 @@ static int new (const struct node *n)
 	int status;
 
 	if (!n->target || !n->portal)
-		return tool_fail(EXIT_USAGE, "-o new needs -T TARGET and -p HOST[:PORT]");
+		return tool_fail(STATUS_USAGE, "-o new needs -T TARGET and -p HOST[:PORT]");
 	c = request(n, "node-new");
 	status = tool_tell(&n->tool, &c);
-	if (status == EXIT_OK && !n->tool.json)
+	if (status == STATUS_OK && !n->tool.json)
 		printf("New iSCSI node [iface: %s, target: %s, portal: %s] added\n",
 			interface_name(n->transport ? n->transport : "iser"), n->target,
 			portal_with_comma(n->portal, portal));
@@ -135,11 +135,11 @@ static int update(const struct node *n)
 	int status;
 
 	if (!n->name || !n->value)
-		return tool_fail(EXIT_USAGE,
+		return tool_fail(STATUS_USAGE,
 			"-o update needs -n NAME and -v VALUE; -v - reads the value from standard "
 			"input, -v @FILE from a file");
 	status = take_value(n->value, value, sizeof(value));
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	c = request(n, "node-update");
 	tool_put(&c, "name", n->name);
@@ -157,7 +157,7 @@ static int login_manual(const struct node *n)
 	int status = tool_ask(&n->tool, &c, &reply);
 	size_t begun = 0;
 
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < field_count(reply, "nodes"); i++) {
 		struct json_object *r = field_item(reply, "nodes", i);
@@ -171,10 +171,10 @@ static int login_manual(const struct node *n)
 		tool_put(&c, "portal", field_text(r, "portal"));
 		tool_put(&c, "transport", field_text(r, "transport"));
 		rc = run_logins(&n->tool, &c);
-		status = status == EXIT_OK ? rc : status;
+		status = status == STATUS_OK ? rc : status;
 	}
 	json_object_put(reply);
-	return begun ? status : tool_fail(EXIT_NOT_FOUND, "No records found");
+	return begun ? status : tool_fail(STATUS_NOT_FOUND, "No records found");
 }
 
 static int login(const struct node *n)
@@ -219,13 +219,13 @@ static int take_word(struct node *n, const char *word)
 	while (all_words[all] && strcmp(all_words[all], word) != 0)
 		all++;
 	if (!all_words[all] || (!n->login && !n->logout) || (n->logout && all != ALL_ALL))
-		return tool_fail(EXIT_USAGE,
+		return tool_fail(STATUS_USAGE,
 			"'%s' belongs to no option; --login takes all, automatic or manual, "
 			"--logout takes all",
 			word);
 	if (n->login)
 		n->login_all = all;
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 static int check(struct node *n)
@@ -234,12 +234,12 @@ static int check(struct node *n)
 	n->logout |= n->logout_all != ALL_NONE;
 	if (n->login + n->logout + n->rescan + (n->op != OP_NONE) > 1)
 		return tool_fail(
-			EXIT_USAGE, "only one of --login, --logout, --rescan and -o at a time");
+			STATUS_USAGE, "only one of --login, --logout, --rescan and -o at a time");
 	if (n->op != OP_UPDATE && (n->name || n->value))
-		return tool_fail(EXIT_USAGE, "-n and -v belong to -o update");
+		return tool_fail(STATUS_USAGE, "-n and -v belong to -o update");
 	if (n->logout_all == ALL_AUTOMATIC || n->logout_all == ALL_MANUAL)
-		return tool_fail(EXIT_USAGE, "--logoutall takes all");
-	return take_interface(n->interface, &n->transport) ? EXIT_OK : EXIT_USAGE;
+		return tool_fail(STATUS_USAGE, "--logoutall takes all");
+	return take_interface(n->interface, &n->transport) ? STATUS_OK : STATUS_USAGE;
 }
 
 static int run(const struct node *n)
@@ -293,7 +293,7 @@ int mode_node(int argc, char **argv)
 
 	if (!end && operands)
 		status = take_word(&n, argv[1]);
-	if (!end && status == EXIT_OK)
+	if (!end && status == STATUS_OK)
 		status = check(&n);
-	return end || status != EXIT_OK ? status : run(&n);
+	return end || status != STATUS_OK ? status : run(&n);
 }

@@ -30,9 +30,9 @@ static struct tool_call request(const struct session *s, const char *verb)
 static int none(const struct session *s)
 {
 	if (s->sid)
-		return tool_fail(
-			EXIT_NOT_FOUND, "there is no session %lu; -m session lists them", s->sid);
-	return tool_fail(EXIT_NOT_FOUND, "No active sessions.");
+		return tool_fail(STATUS_NO_SESSION,
+			"there is no session %lu; -m session lists them", s->sid);
+	return tool_fail(STATUS_NOT_FOUND, "No active sessions.");
 }
 
 static void print(const struct session *s, struct json_object *reply)
@@ -52,13 +52,13 @@ static int show(const struct session *s)
 
 	c.start = false;
 	status = tool_ask(&s->tool, &c, &reply);
-	if (status == EXIT_UNREACHABLE && !reply && s->tool.json) {
+	if (status == STATUS_NO_DAEMON && !reply && s->tool.json) {
 		reply = json_object_new_object();
 		json_object_object_add(reply, "sessions", json_object_new_array());
-		status = EXIT_OK;
+		status = STATUS_OK;
 	}
-	if (status != EXIT_OK)
-		return status == EXIT_UNREACHABLE ? none(s) : status;
+	if (status != STATUS_OK)
+		return status == STATUS_NO_DAEMON ? none(s) : status;
 	if (s->tool.json)
 		reply_print(reply, stdout);
 	else if (!field_count(reply, "sessions"))
@@ -108,6 +108,6 @@ int mode_session(int argc, char **argv)
 	if (end)
 		return status;
 	if (s.logout && s.rescan)
-		return tool_fail(EXIT_USAGE, "only one of --logout and --rescan at a time");
+		return tool_fail(STATUS_USAGE, "only one of --logout and --rescan at a time");
 	return s.logout ? logout(&s) : s.rescan ? rescan(&s) : show(&s);
 }

@@ -109,19 +109,19 @@ static int wait_for_socket(pid_t child, const char *socket_path, const char *log
 
 	for (int waited = 0; waited < WAIT_MS; waited += STEP_MS) {
 		if (answers(socket_path))
-			return EXIT_OK;
+			return STATUS_OK;
 		if (waitpid(child, NULL, WNOHANG) == child) {
 			if (answers(socket_path)) /* another one was faster */
-				return EXIT_OK;
+				return STATUS_OK;
 			last_line(log_path, why);
 			if (!*why)
 				snprintf(why, sizeof(why), "it left no word in %.200s", log_path);
-			return tool_fail(EXIT_UNREACHABLE, "iserd does not start: %s",
+			return tool_fail(STATUS_NO_DAEMON, "iserd does not start: %s",
 				!strncmp(why, "iserd: ", 7) ? why + 7 : why);
 		}
 		nanosleep(&step, NULL);
 	}
-	return tool_fail(EXIT_TIMED_OUT, "iserd does not answer within %d s; see %s",
+	return tool_fail(STATUS_NO_DAEMON, "iserd does not answer within %d s; see %s",
 		WAIT_MS / 1000, log_path);
 }
 
@@ -132,7 +132,7 @@ int start_iserd(const struct tool_options *o, const char *socket_path)
 	pid_t child;
 
 	if (log < 0)
-		return tool_fail(log == -EACCES || log == -EPERM ? EXIT_REFUSED : EXIT_UNREACHABLE,
+		return tool_fail(log == -EACCES || log == -EPERM ? STATUS_ACCESS : STATUS_NO_DAEMON,
 			"iserd does not run, and cannot be started: %s: %s%s", log_path,
 			strerror(-log), log == -EACCES ? "; try as root" : "");
 	child = fork();
@@ -140,7 +140,7 @@ int start_iserd(const struct tool_options *o, const char *socket_path)
 		run_iserd(o, log);
 	close(log);
 	if (child < 0)
-		return tool_fail(EXIT_UNREACHABLE, "iserd does not run, and cannot be started: %s",
+		return tool_fail(STATUS_NO_DAEMON, "iserd does not run, and cannot be started: %s",
 			strerror(errno));
 	return wait_for_socket(child, socket_path, log_path);
 }

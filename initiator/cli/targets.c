@@ -38,7 +38,7 @@ bool take_interface(const char *word, const char **ret_transport)
 			*ret_transport = words[i][1];
 	if (!word || *ret_transport)
 		return true;
-	tool_fail(EXIT_USAGE, "-I %s: iser and tcp are the interfaces", word);
+	tool_fail(STATUS_USAGE, "-I %s: iser and tcp are the interfaces", word);
 	return false;
 }
 
@@ -146,14 +146,14 @@ static void tell(void *arg, struct json_object *progress)
 
 static int tell_failures(const struct story *s, struct json_object *reply)
 {
-	int status = EXIT_OK;
+	int status = STATUS_OK;
 
 	for (size_t i = 0; i < field_count(reply, s->key); i++) {
 		struct json_object *entry = field_item(reply, s->key, i);
 
 		if (field_flag(entry, "ok"))
 			continue;
-		if (status == EXIT_OK)
+		if (status == STATUS_OK)
 			status = (int)field_number(entry, "status");
 		fflush(stdout);
 		fprintf(stderr, "iseradm: ");
@@ -175,7 +175,7 @@ static int run(const struct tool_options *o, struct tool_call *c, const struct s
 	c->progress = o->json ? NULL : tell;
 	c->arg = (void *)s;
 	status = tool_ask(o, c, &reply);
-	if (status != EXIT_OK)
+	if (status != STATUS_OK)
 		return status;
 	if (o->json)
 		reply_print(reply, stdout);

@@ -7,7 +7,7 @@
 #include "common/control/control.h"
 #include "initiator/cli/iseradm.h"
 
-int tool_fail(enum exit_status status, const char *format, ...)
+int tool_fail(enum ini_status status, const char *format, ...)
 {
 	va_list args;
 
@@ -29,20 +29,20 @@ int tool_parse(const char *mode, const char *usage, const struct option_row *row
 	*ret_end = true;
 	snprintf(program, sizeof(program), "iseradm -m %s", mode);
 	if (options_parse(program, rows, argc, argv, ret_operands, stderr) < 0)
-		return EXIT_USAGE;
+		return STATUS_USAGE;
 	if (o->help) {
 		fputs(usage, stdout);
 		putchar('\n');
 		options_help(rows, stdout);
-		return EXIT_OK;
+		return STATUS_OK;
 	}
 	if (*ret_operands > operands) {
 		fprintf(stderr, "%s: '%s' belongs to no option; %s --help shows what does\n",
 			program, argv[1 + operands], program);
-		return EXIT_USAGE;
+		return STATUS_USAGE;
 	}
 	*ret_end = false;
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 /* ---- where iserd is ---- */
@@ -96,10 +96,10 @@ void tool_put_flag(struct tool_call *c, const char *key, bool value)
 static int unreachable(const char *path, int err)
 {
 	if (err == -EACCES || err == -EPERM)
-		return tool_fail(EXIT_REFUSED,
+		return tool_fail(STATUS_ACCESS,
 			"%s: permission denied; try as root, or as the user that iserd runs as",
 			path);
-	return tool_fail(EXIT_UNREACHABLE, "%s: %s", path, strerror(-err));
+	return tool_fail(STATUS_NO_DAEMON, "%s: %s", path, strerror(-err));
 }
 
 static int connect_or_start(const struct tool_options *o, const struct tool_call *call,
@@ -109,13 +109,13 @@ static int connect_or_start(const struct tool_options *o, const struct tool_call
 
 	if (rc == -ECONNREFUSED || rc == -ENOENT) {
 		if (!call->start)
-			return EXIT_UNREACHABLE;
+			return STATUS_NO_DAEMON;
 		status = start_iserd(o, path);
-		if (status != EXIT_OK)
+		if (status != STATUS_OK)
 			return status;
 		rc = control_connect(path, ret);
 	}
-	return rc < 0 ? unreachable(path, rc) : EXIT_OK;
+	return rc < 0 ? unreachable(path, rc) : STATUS_OK;
 }
 
 /* iserd does not know what the file that it was given is called. */
@@ -125,9 +125,9 @@ static void tell_error(const struct tool_call *c, int status, const char *error)
 	size_t length = sizeof(nameless) - 1;
 
 	if (c->fd_name && !strncmp(error, nameless, length))
-		tool_fail((enum exit_status)status, "%s%s", c->fd_name, error + length);
+		tool_fail((enum ini_status)status, "%s%s", c->fd_name, error + length);
 	else
-		tool_fail((enum exit_status)status, "%s", error);
+		tool_fail((enum ini_status)status, "%s", error);
 }
 
 static int ask(struct control_client *client, struct tool_call *c, struct json_object **ret_reply)
@@ -137,7 +137,7 @@ static int ask(struct control_client *client, struct tool_call *c, struct json_o
 
 	c->request = NULL;
 	if (status < 0)
-		return tool_fail(EXIT_UNREACHABLE, "iserd went away before it answered: %s",
+		return tool_fail(STATUS_DAEMON_LOST, "iserd went away before it answered: %s",
 			strerror(-status));
 	if (status > 0) {
 		tell_error(c, status, field_text(reply, "error"));
@@ -145,7 +145,7 @@ static int ask(struct control_client *client, struct tool_call *c, struct json_o
 		return status;
 	}
 	*ret_reply = reply;
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 int tool_ask(const struct tool_options *o, struct tool_call *c, struct json_object **ret_reply)
@@ -156,7 +156,7 @@ int tool_ask(const struct tool_options *o, struct tool_call *c, struct json_obje
 
 	snprintf(path, sizeof(path), "%s/iserd.sock", tool_runtime_dir(o));
 	status = connect_or_start(o, c, path, &client);
-	if (status == EXIT_OK)
+	if (status == STATUS_OK)
 		status = ask(client, c, ret_reply);
 	control_disconnect(client);
 	json_object_put(c->request);
@@ -169,7 +169,7 @@ int tool_tell(const struct tool_options *o, struct tool_call *c)
 	struct json_object *reply = NULL;
 	int status = tool_ask(o, c, &reply);
 
-	if (status == EXIT_OK && o->json)
+	if (status == STATUS_OK && o->json)
 		reply_print(reply, stdout);
 	json_object_put(reply);
 	return status;

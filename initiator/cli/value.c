@@ -9,13 +9,14 @@ static int read_line(FILE *in, const char *where, char *out, size_t size)
 	size_t length;
 
 	if (!fgets(out, (int)size, in))
-		return tool_fail(EXIT_USAGE, "%s: %s", where,
+		return tool_fail(STATUS_USAGE, "%s: %s", where,
 			ferror(in) ? strerror(errno) : "there is no line in it");
 	length = strcspn(out, "\n");
 	if (length + 1 == size)
-		return tool_fail(EXIT_USAGE, "%s: its first line is longer than any value", where);
+		return tool_fail(
+			STATUS_USAGE, "%s: its first line is longer than any value", where);
 	out[length] = '\0';
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 int take_value(const char *word, char *out, size_t size)
@@ -27,11 +28,11 @@ int take_value(const char *word, char *out, size_t size)
 		return read_line(stdin, "standard input", out, size);
 	if (word[0] != '@') {
 		snprintf(out, size, "%s", word);
-		return EXIT_OK;
+		return STATUS_OK;
 	}
 	file = fopen(word + 1, "re");
 	if (!file)
-		return tool_fail(EXIT_USAGE, "%s: %s", word + 1, strerror(errno));
+		return tool_fail(STATUS_USAGE, "%s: %s", word + 1, strerror(errno));
 	status = read_line(file, word + 1, out, size);
 	fclose(file);
 	return status;

@@ -48,7 +48,7 @@ static void tried(void *owner, struct daemon_session *s, int status, const char 
 
 	(void)s;
 	a->trying = false;
-	if (status == EXIT_OK || a->daemon->stopping)
+	if (status == STATUS_OK || a->daemon->stopping)
 		autologin_free(a);
 	else
 		again(a, error);
@@ -60,7 +60,7 @@ static void try_login(struct autologin *a)
 	struct session_waiter done = {tried, a};
 	char why[SESSION_WHY_SIZE];
 	struct node_record r;
-	int status = EXIT_OK;
+	int status = STATUS_OK;
 
 	_Static_assert(SESSION_WHY_SIZE >= RECORDS_WHY_SIZE, "both are written to `why`");
 	if (records_read(a->daemon->records, &key, &r, why) < 0 ||
@@ -71,10 +71,10 @@ static void try_login(struct autologin *a)
 	a->trying = true;
 	status = session_login(a->daemon, &r, &done, why);
 	explicit_bzero(&r, sizeof(r));
-	if (status == EXIT_OK)
+	if (status == STATUS_OK)
 		return;
 	a->trying = false;
-	if (status == EXIT_EXISTS)
+	if (status == STATUS_EXISTS)
 		autologin_free(a);
 	else
 		again(a, why);

@@ -20,6 +20,7 @@
 #include "initiator/export/export.h"
 #include "initiator/records.h"
 #include "initiator/session.h"
+#include "initiator/status.h"
 
 /* Sessions of one initiator name to one target must differ in their ISID (RFC 7143 section
  * 10.1.1): the `index` of ini_isid_make(), by transport, and for jobs from DAEMON_ISID_JOBS on up
@@ -146,7 +147,7 @@ void request_provider(const struct request_filter *f, uint32_t *provider);
 
 /* ---- failure.c: what became of a login or a discovery, for a person ---- */
 
-enum exit_status failure_status(int error, unsigned login_status);
+enum ini_status failure_status(int error, unsigned login_status);
 /* One line into out: "127.0.0.1:3260: connection refused; is a target listening on that port?" */
 void failure_line(const char *portal, int error, unsigned login_status, const char *why, char *out,
 	size_t size);

@@ -32,7 +32,7 @@ static void discover_free(struct discover *x)
 	daemon_settle(d);
 }
 
-static void discover_fail(struct discover *x, enum exit_status status, const char *line)
+static void discover_fail(struct discover *x, enum ini_status status, const char *line)
 {
 	control_fail(x->request, (int)status, "%s", line);
 	discover_free(x);
@@ -102,7 +102,7 @@ static void keep_all(struct discover *x, const struct discovery_result *result)
 	}
 	if (err < 0) {
 		json_object_put(targets);
-		discover_fail(x, EXIT_FAILED, why);
+		discover_fail(x, STATUS_DATABASE, why);
 		return;
 	}
 	reply = json_object_new_object();
@@ -155,7 +155,7 @@ static void resolved(void *owner, const struct address *portal, const char *why)
 	int err;
 
 	if (!portal) {
-		discover_fail(x, EXIT_UNREACHABLE, why);
+		discover_fail(x, STATUS_UNREACHABLE, why);
 		return;
 	}
 	err = x->cancelled ? -ECANCELED : ask(x, portal);
@@ -218,13 +218,13 @@ void discover_handle(struct daemon *d, struct control_request *r, struct json_ob
 	if (!request_filter(r, json, &f))
 		return;
 	if (!f.record.address || d->stopping) {
-		control_fail(r, EXIT_USAGE, "%s",
+		control_fail(r, STATUS_USAGE, "%s",
 			d->stopping ? "iserd is being stopped" : "discovery needs a portal");
 		return;
 	}
 	x = alloc_zeroed(sizeof(*x));
 	if (!x) {
-		control_fail(r, EXIT_FAILED, "no memory");
+		control_fail(r, STATUS_NO_MEMORY, "no memory");
 		return;
 	}
 	x->daemon = d;
@@ -232,9 +232,9 @@ void discover_handle(struct daemon *d, struct control_request *r, struct json_ob
 	d->busy++;
 	list_append(&d->discoveries, &x->link);
 	if (prepare(x, &f, json, why) < 0)
-		discover_fail(x, EXIT_USAGE, why);
+		discover_fail(x, STATUS_USAGE, why);
 	else if (resolve_start(d, f.host, f.record.port, resolved, x) < 0)
-		discover_fail(x, EXIT_FAILED, "no memory");
+		discover_fail(x, STATUS_NO_MEMORY, "no memory");
 }
 
 void discover_stop(struct daemon *d)

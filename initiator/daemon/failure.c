@@ -8,30 +8,31 @@
 
 static const struct {
 	int error;
-	enum exit_status status;
+	enum ini_status status;
 	const char *line; /* NULL: what the session says is all there is to say */
 } rows[] = {
-	{ECONNREFUSED, EXIT_UNREACHABLE, "connection refused; is a target listening on that port?"},
-	{EHOSTUNREACH, EXIT_UNREACHABLE,
+	{ECONNREFUSED, STATUS_UNREACHABLE,
+		"connection refused; is a target listening on that port?"},
+	{EHOSTUNREACH, STATUS_UNREACHABLE,
 		"no route to that host; is the address right, and the network up?"},
-	{ENETUNREACH, EXIT_UNREACHABLE,
+	{ENETUNREACH, STATUS_UNREACHABLE,
 		"no route to that network; is the address right, and the network up?"},
-	{ECONNRESET, EXIT_UNREACHABLE, NULL},
-	{ENOTCONN, EXIT_UNREACHABLE, NULL},
-	{EPIPE, EXIT_UNREACHABLE, NULL},
-	{ECONNABORTED, EXIT_UNREACHABLE, NULL},
-	{ENXIO, EXIT_UNREACHABLE, NULL},
-	{ENODEV, EXIT_UNREACHABLE,
+	{ECONNRESET, STATUS_UNREACHABLE, NULL},
+	{ENOTCONN, STATUS_UNREACHABLE, NULL},
+	{EPIPE, STATUS_UNREACHABLE, NULL},
+	{ECONNABORTED, STATUS_UNREACHABLE, NULL},
+	{ENXIO, STATUS_UNREACHABLE, NULL},
+	{ENODEV, STATUS_NO_TRANSPORT,
 		"no RDMA device routes there; provider auto or softiwarp needs none"},
-	{ETIMEDOUT, EXIT_TIMED_OUT, NULL},
-	{EACCES, EXIT_REFUSED, NULL},
-	{EPERM, EXIT_REFUSED, NULL},
-	{ENOENT, EXIT_NOT_FOUND, NULL},
-	{EEXIST, EXIT_EXISTS, NULL},
-	{EINVAL, EXIT_USAGE, NULL},
-	{ECANCELED, EXIT_FAILED, "given up, since it was told to"},
-	{ESHUTDOWN, EXIT_FAILED, "given up, since it was told to"},
-	{ENOMEM, EXIT_FAILED, "no memory"},
+	{ETIMEDOUT, STATUS_TIMED_OUT, NULL},
+	{EACCES, STATUS_AUTH, NULL},
+	{EPERM, STATUS_AUTH, NULL},
+	{ENOENT, STATUS_LOGIN_FATAL, NULL},
+	{EEXIST, STATUS_EXISTS, NULL},
+	{EINVAL, STATUS_USAGE, NULL},
+	{ECANCELED, STATUS_FAILED, "given up, since it was told to"},
+	{ESHUTDOWN, STATUS_FAILED, "given up, since it was told to"},
+	{ENOMEM, STATUS_NO_MEMORY, "no memory"},
 };
 
 static const struct {
@@ -54,12 +55,12 @@ static size_t find_row(int error)
 	return i;
 }
 
-enum exit_status failure_status(int error, unsigned login_status)
+enum ini_status failure_status(int error, unsigned login_status)
 {
 	size_t i = find_row(error);
 
 	(void)login_status; /* the error is made from it: ini_conn_login_errno() */
-	return i < ARRAY_SIZE(rows) ? rows[i].status : EXIT_FAILED;
+	return i < ARRAY_SIZE(rows) ? rows[i].status : STATUS_LOGIN;
 }
 
 /* What else to look at. An error that has no row is what the peer said, or how it said it. */

@@ -31,7 +31,7 @@ static void job_answer(struct job *j)
 	struct json_object *result = j->result;
 
 	j->result = NULL;
-	if (j->status == EXIT_OK)
+	if (j->status == STATUS_OK)
 		control_reply(j->request, result);
 	else
 		control_fail(j->request, j->status, "%s", j->line);
@@ -90,7 +90,7 @@ static void tell_progress(struct loop_timer *t)
 	loop_timer_arm(j->daemon->loop, &j->progress, PROGRESS_NS);
 }
 
-static void job_refuse(struct job *j, enum exit_status status, const char *line)
+static void job_refuse(struct job *j, enum ini_status status, const char *line)
 {
 	j->status = (int)status;
 	snprintf(j->line, sizeof(j->line), "%s", line);
@@ -102,14 +102,14 @@ static void job_resolved(void *owner, const struct address *address, const char 
 	struct job *j = owner;
 
 	if (!address) {
-		job_refuse(j, EXIT_UNREACHABLE, why);
+		job_refuse(j, STATUS_UNREACHABLE, why);
 	} else if (j->cancel_sent || j->daemon->stopping) {
-		job_refuse(j, EXIT_FAILED, "given up, since it was told to");
+		job_refuse(j, STATUS_FAILED, "given up, since it was told to");
 	} else {
 		j->address = *address;
 		j->threaded = pthread_create(&j->thread, NULL, job_run, j) == 0;
 		if (!j->threaded)
-			job_refuse(j, EXIT_FAILED, "no thread can be started for this");
+			job_refuse(j, STATUS_FAILED, "no thread can be started for this");
 		else
 			loop_timer_arm(j->daemon->loop, &j->progress, PROGRESS_NS);
 	}
@@ -152,7 +152,7 @@ static void job_begin(struct job *j, struct control_request *r)
 	control_request_on_close(r, client_gone, j);
 	rc = resolve_start(d, j->record.address, j->record.port, job_resolved, j);
 	if (rc < 0)
-		job_refuse(j, EXIT_FAILED, strerror(-rc));
+		job_refuse(j, STATUS_FAILED, strerror(-rc));
 }
 
 static bool job_prepare(struct job *j, struct control_request *r, struct json_object *json)
@@ -160,7 +160,7 @@ static bool job_prepare(struct job *j, struct control_request *r, struct json_ob
 	struct loop_config config;
 
 	if (!find_place(j->daemon, &j->place)) {
-		control_fail(r, EXIT_FAILED,
+		control_fail(r, STATUS_AGAIN,
 			"%d such jobs are under way already; wait for one to end", DAEMON_JOBS_MAX);
 		return false;
 	}
@@ -169,7 +169,7 @@ static bool job_prepare(struct job *j, struct control_request *r, struct json_ob
 	config = (struct loop_config){.spin_ns = j->options.busy_poll_us * 1000};
 	j->loop = loop_new(&config);
 	if (!j->loop)
-		control_fail(r, EXIT_FAILED, "no memory or descriptor for this");
+		control_fail(r, STATUS_NO_MEMORY, "no memory or descriptor for this");
 	return j->loop;
 }
 
@@ -178,7 +178,7 @@ void job_handle_lun(struct daemon *d, struct control_request *r, struct json_obj
 	struct job *j = job_new(d);
 
 	if (!j)
-		control_fail(r, EXIT_FAILED, "no memory for this");
+		control_fail(r, STATUS_NO_MEMORY, "no memory for this");
 	else if (job_prepare(j, r, json))
 		job_begin(j, r);
 	else

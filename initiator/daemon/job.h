@@ -90,7 +90,7 @@ struct job {
 	bool found; /* the operation has been started */
 	bool over;  /* job_finish() was called: nothing new is begun */
 	bool cancelled, leaving, ended, freeing;
-	int status; /* enum exit_status */
+	int status; /* enum ini_status */
 	char line[JOB_LINE_SIZE];
 	struct json_object *result; /* handed over with the end */
 
@@ -115,7 +115,7 @@ void job_cancelled(struct loop_message *m);
 /* The outcome, from the job's thread; the first one counts. `result` is taken over (may be NULL).
  * Then the session is logged out and the thread ends. */
 void job_finish(struct job *j, struct json_object *result);
-void job_fail(struct job *j, enum exit_status status, const char *format, ...)
+void job_fail(struct job *j, enum ini_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for an I/O of the disk that has failed. */
 void job_fail_io(struct job *j, const struct disk_io *io, int error);

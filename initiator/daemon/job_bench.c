@@ -184,7 +184,7 @@ static bool bench_range(struct bench *b)
 	b->blocks = o->length / o->block_size;
 	if (o->block_size % info->block_size == 0 && b->blocks > 0)
 		return true;
-	job_fail(b->job, EXIT_USAGE,
+	job_fail(b->job, STATUS_USAGE,
 		"bs %llu: a multiple of %u (the LUN's blocks) that fits into %llu bytes would be "
 		"right",
 		(unsigned long long)o->block_size, info->block_size, (unsigned long long)o->length);
@@ -263,7 +263,7 @@ void job_bench_start(struct job *j)
 	int rc = bench_new(j);
 
 	if (rc < 0)
-		job_fail(j, EXIT_FAILED, "no memory for the measurement: %s", strerror(-rc));
+		job_fail(j, STATUS_NO_MEMORY, "no memory for the measurement: %s", strerror(-rc));
 	else if (bench_range(j->work))
 		bench_run(j->work);
 }

@@ -60,7 +60,7 @@ static uint64_t now_ns(void)
 
 static void fail_file(struct copy *c, int error)
 {
-	job_fail(c->job, EXIT_FAILED, "the file: %s", strerror(-error));
+	job_fail(c->job, STATUS_FAILED, "the file: %s", strerror(-error));
 }
 
 /* ---- into the LUN ---- */
@@ -190,7 +190,7 @@ static void copy_end(struct copy *c)
 	int rc = 0;
 
 	if (c->differs != UINT64_MAX) {
-		job_fail(c->job, EXIT_FAILED,
+		job_fail(c->job, STATUS_FAILED,
 			"LUN %u differs from the file: the first difference is at byte %llu",
 			(unsigned)c->job->options.lun, (unsigned long long)c->differs);
 	} else if (c->writes && !c->flushed) {
@@ -298,13 +298,13 @@ static bool range_of_file(struct copy *c, bool fill)
 	uint64_t length = o->length == UINT64_MAX ? c->file_length : o->length;
 
 	if (length > c->file_length) {
-		job_fail(c->job, EXIT_USAGE, "the file has %llu bytes; %llu are asked for",
+		job_fail(c->job, STATUS_USAGE, "the file has %llu bytes; %llu are asked for",
 			(unsigned long long)c->file_length, (unsigned long long)length);
 		return false;
 	}
 	c->file_length = length;
 	if (length > info->size || o->offset > info->size - length) {
-		job_fail(c->job, EXIT_USAGE,
+		job_fail(c->job, STATUS_USAGE,
 			"the file is too large: %llu bytes, where LUN %u has %llu from byte %llu "
 			"on; nothing was %s",
 			(unsigned long long)length, info->lun,
@@ -385,7 +385,7 @@ void job_copy_start(struct job *j)
 	struct copy *c = j->work;
 
 	if (rc < 0) {
-		job_fail(j, EXIT_FAILED, "no memory for the copy: %s", strerror(-rc));
+		job_fail(j, STATUS_NO_MEMORY, "no memory for the copy: %s", strerror(-rc));
 		return;
 	}
 	if (!copy_choose(c))

@@ -39,12 +39,12 @@ static bool refuse_unknown(
 	struct control_request *r, const char *what, const char *word, struct suggestion *s)
 {
 	if (!word)
-		control_fail(r, EXIT_USAGE, "%s: there is none in the request", what);
+		control_fail(r, STATUS_USAGE, "%s: there is none in the request", what);
 	else if (s->best)
-		control_fail(r, EXIT_USAGE, "%s '%.40s' is not known; did you mean '%s'?", what,
+		control_fail(r, STATUS_USAGE, "%s '%.40s' is not known; did you mean '%s'?", what,
 			word, s->best);
 	else
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"%s '%.40s' is not known; iseradm -m lun --help lists them", what, word);
 	return false;
 }
@@ -124,7 +124,7 @@ static bool read_numbers(struct job *j, struct control_request *r, struct json_o
 		if (request_number(json, numbers[i].key, numbers[i].max, numbers[i].otherwise,
 			    field) < 0 ||
 			*field < numbers[i].min) {
-			control_fail(r, EXIT_USAGE, "%s: a whole number within %llu..%llu",
+			control_fail(r, STATUS_USAGE, "%s: a whole number within %llu..%llu",
 				numbers[i].key, (unsigned long long)numbers[i].min,
 				(unsigned long long)numbers[i].max);
 			return false;
@@ -132,7 +132,8 @@ static bool read_numbers(struct job *j, struct control_request *r, struct json_o
 	}
 	if (j->options.depth * j->options.block_size <= JOB_MEMORY_MAX)
 		return true;
-	control_fail(r, EXIT_USAGE, "bs times iodepth is %llu MiB of buffers; %llu MiB is the most",
+	control_fail(r, STATUS_USAGE,
+		"bs times iodepth is %llu MiB of buffers; %llu MiB is the most",
 		(unsigned long long)(j->options.depth * j->options.block_size >> 20),
 		JOB_MEMORY_MAX >> 20);
 	return false;
@@ -150,14 +151,14 @@ static bool read_file(struct job *j, struct control_request *r)
 	mode = j->file < 0 ? -1 : fcntl(j->file, F_GETFL) & O_ACCMODE;
 	if (j->file < 0 || fstat(j->file, &st) < 0 || mode < 0 ||
 		!(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"%s needs a regular file or a block device to come with the request",
 			j->operation->name);
 		return false;
 	}
 	if (mode == O_RDWR || mode == (j->operation->file_write ? O_WRONLY : O_RDONLY))
 		return true;
-	control_fail(r, EXIT_USAGE, "%s: the file is not open for %s", j->operation->name,
+	control_fail(r, STATUS_USAGE, "%s: the file is not open for %s", j->operation->name,
 		j->operation->file_write ? "writing" : "reading");
 	return false;
 }
@@ -206,13 +207,13 @@ static bool choose_record(struct job *j, struct control_request *r, const struct
 	if (!search.count)
 		records_each(j->daemon->records, &any_transport, consider_record, &search);
 	if (search.count > 1) {
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"%s is at %u portals; -p says which one, iseradm -m node lists them",
 			f->record.target_name, search.count);
 		return false;
 	}
 	if (!search.count && !f->record.address) {
-		control_fail(r, EXIT_NOT_FOUND,
+		control_fail(r, STATUS_NOT_FOUND,
 			"%s: no record of this target; -p HOST says where it is",
 			f->record.target_name);
 		return false;
@@ -230,7 +231,7 @@ static bool read_record(struct job *j, struct control_request *r, struct json_ob
 	if (!request_filter(r, json, &f))
 		return false;
 	if (!f.record.target_name) {
-		control_fail(r, EXIT_USAGE, "which target? -T says it");
+		control_fail(r, STATUS_USAGE, "which target? -T says it");
 		return false;
 	}
 	if (!choose_record(j, r, &f))
@@ -251,7 +252,7 @@ static bool lun_in_use(const struct daemon_lun *l, struct control_request *r)
 
 	if (!device || !usage_find(device, user, sizeof(user)))
 		return false;
-	control_fail(r, EXIT_FAILED,
+	control_fail(r, STATUS_BUSY,
 		"LUN %u is %s here, which is %s; writing below it would spoil that; --force does "
 		"it all the same",
 		l->number, device, user);
@@ -283,7 +284,7 @@ bool job_request_read(struct job *j, struct control_request *r, struct json_obje
 	o = j->operation;
 	j->truncate = request_flag(json, "truncate", false);
 	if (o->disk && !json_object_object_get_ex(json, "lun", NULL)) {
-		control_fail(r, EXIT_USAGE, "which LUN? -l says it; -o list shows them");
+		control_fail(r, STATUS_USAGE, "which LUN? -l says it; -o list shows them");
 		return false;
 	}
 	return !o->writes || !o->writes(j) || request_flag(json, "force", false) || !in_use(j, r);

@@ -27,7 +27,7 @@ void job_finish(struct job *j, struct json_object *result)
 	job_over(j);
 }
 
-void job_fail(struct job *j, enum exit_status status, const char *format, ...)
+void job_fail(struct job *j, enum ini_status status, const char *format, ...)
 {
 	va_list args;
 
@@ -51,18 +51,18 @@ void job_fail_io(struct job *j, const struct disk_io *io, int error)
 	};
 	static const struct {
 		int error;
-		enum exit_status status;
+		enum ini_status status;
 		const char *line;
 	} rows[] = {
-		{-ENOSPC, EXIT_FAILED, "no space is left at the target"},
-		{-EROFS, EXIT_REFUSED, "it is write protected"},
-		{-EBADE, EXIT_REFUSED, "somebody else holds a reservation on it"},
-		{-ENODATA, EXIT_FAILED, "the medium cannot be read there"},
-		{-ETIMEDOUT, EXIT_TIMED_OUT, "the target has been away for too long"},
-		{-ENODEV, EXIT_NOT_FOUND, "it is not there any more"},
+		{-ENOSPC, STATUS_FAILED, "no space is left at the target"},
+		{-EROFS, STATUS_ACCESS, "it is write protected"},
+		{-EBADE, STATUS_ACCESS, "somebody else holds a reservation on it"},
+		{-ENODATA, STATUS_FAILED, "the medium cannot be read there"},
+		{-ETIMEDOUT, STATUS_NO_ANSWER, "the target has been away for too long"},
+		{-ENODEV, STATUS_NOT_FOUND, "it is not there any more"},
 	};
 	const char *line = strerror(-error);
-	enum exit_status status = EXIT_FAILED;
+	enum ini_status status = STATUS_FAILED;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].error == error) {
@@ -81,14 +81,14 @@ bool job_check_range(struct job *j)
 
 	if (o->offset > info->size ||
 		(o->length != UINT64_MAX && o->length > info->size - o->offset)) {
-		job_fail(j, EXIT_USAGE, "LUN %u has %llu bytes; the range goes beyond its end",
+		job_fail(j, STATUS_USAGE, "LUN %u has %llu bytes; the range goes beyond its end",
 			info->lun, (unsigned long long)info->size);
 		return false;
 	}
 	if (o->length == UINT64_MAX)
 		o->length = info->size - o->offset;
 	if (o->offset % info->block_size || o->length % info->block_size) {
-		job_fail(j, EXIT_USAGE,
+		job_fail(j, STATUS_USAGE,
 			"LUN %u has blocks of %u bytes; offset and length must be multiples of "
 			"that",
 			info->lun, info->block_size);
@@ -107,7 +107,7 @@ static void fail_without_lun(struct job *j, const struct disk_info *luns, size_t
 	for (size_t i = 0; i < count && used + 8 < sizeof(list); i++)
 		used += (size_t)snprintf(
 			list + used, sizeof(list) - used, "%s%u", i ? ", " : "", luns[i].lun);
-	job_fail(j, EXIT_NOT_FOUND, "%s has no disk at LUN %u; it has %s", j->record.target_name,
+	job_fail(j, STATUS_NOT_FOUND, "%s has no disk at LUN %u; it has %s", j->record.target_name,
 		(unsigned)j->options.lun, list);
 }
 
@@ -129,7 +129,7 @@ static void begin_operation(struct job *j, const struct disk_info *luns, size_t 
 	}
 	rc = disk_new(j->session, info, NULL, NULL, &j->disk);
 	if (rc < 0) {
-		job_fail(j, EXIT_FAILED, "LUN %u: %s", info->lun, strerror(-rc));
+		job_fail(j, STATUS_FAILED, "LUN %u: %s", info->lun, strerror(-rc));
 		return;
 	}
 	j->found = true;
@@ -142,7 +142,7 @@ static void scanned(void *owner, int error, const struct disk_info *luns, size_t
 
 	j->scan = NULL;
 	if (error < 0)
-		job_fail(j, EXIT_FAILED, "%s: its LUNs cannot be asked for: %s", j->portal,
+		job_fail(j, STATUS_FAILED, "%s: its LUNs cannot be asked for: %s", j->portal,
 			strerror(-error));
 	else if (!j->over)
 		begin_operation(j, luns, count);
@@ -247,7 +247,7 @@ void job_cancelled(struct loop_message *m)
 {
 	struct job *j = container_of(m, struct job, cancel);
 
-	job_fail(j, EXIT_FAILED, "given up, since it was told to");
+	job_fail(j, STATUS_FAILED, "given up, since it was told to");
 	j->cancelled = true;
 	/* a logout that waits for a target need not be waited for */
 	if (j->leaving && !j->ended)
@@ -276,8 +276,8 @@ void *job_run(void *arg)
 	if (rc == 0)
 		loop_run(j->loop);
 	else
-		job_fail(
-			j, EXIT_FAILED, "%s: no session can be made: %s", j->portal, strerror(-rc));
+		job_fail(j, STATUS_FAILED, "%s: no session can be made: %s", j->portal,
+			strerror(-rc));
 	job_take_down(j);
 	loop_post(j->daemon->loop, &j->ended_message);
 	return NULL;

@@ -24,7 +24,7 @@ static struct operation *operation_new(struct daemon *d, struct control_request 
 	struct operation *op = alloc_zeroed(sizeof(*op));
 
 	if (!op) {
-		control_fail(r, EXIT_FAILED, "no memory");
+		control_fail(r, STATUS_NO_MEMORY, "no memory");
 		return NULL;
 	}
 	*op = (struct operation){
@@ -45,8 +45,9 @@ static void operation_release(struct operation *op)
 	if (--op->pending)
 		return;
 	if (json_object_array_length(op->list) == 0) {
-		control_fail(op->request, EXIT_NOT_FOUND, "%s",
-			strcmp(op->key, "logins") ? "no matching session" : "no records found");
+		control_fail(op->request, STATUS_NOT_FOUND, "%s",
+			strcmp(op->key, "logins") ? "No matching sessions found"
+						  : "No records found");
 		json_object_put(op->list);
 	} else {
 		reply = json_object_new_object();
@@ -106,11 +107,11 @@ static void entry_end(struct operation *op, struct json_object *entry,
 
 	if (s)
 		put_number(entry, "session", s->number);
-	if (s && status == EXIT_OK)
+	if (s && status == STATUS_OK)
 		put_missing_devices(entry, s);
-	put_bool(entry, "ok", status == EXIT_OK);
+	put_bool(entry, "ok", status == STATUS_OK);
 	put_number(entry, "status", (uint64_t)status);
-	put_text(entry, "error", status == EXIT_OK ? NULL : error);
+	put_text(entry, "error", status == STATUS_OK ? NULL : error);
 	json_object_object_add(progress, "ended", json_object_get(entry));
 	control_progress(op->request, progress);
 	json_object_array_add(op->list, entry);
@@ -143,7 +144,7 @@ static void part_begin(struct operation *op, const struct node_record *r, struct
 	struct json_object *entry = entry_new(r);
 	struct session_waiter done = {part_done, p};
 	char why[SESSION_WHY_SIZE] = "no memory";
-	int status = EXIT_FAILED;
+	int status = STATUS_NO_MEMORY;
 
 	if (s)
 		put_number(entry, "session", s->number);
@@ -152,7 +153,7 @@ static void part_begin(struct operation *op, const struct node_record *r, struct
 		*p = (struct part){op, entry};
 		status = begin(op, r, s, op->wait ? &done : NULL, why);
 	}
-	if (status == EXIT_OK && op->wait) {
+	if (status == STATUS_OK && op->wait) {
 		op->pending++;
 		return;
 	}
@@ -175,7 +176,7 @@ static void entry_unreadable(struct operation *op, const char *why)
 
 	put_text(entry, "target", NULL);
 	put_text(entry, "portal", NULL);
-	entry_end(op, entry, NULL, EXIT_USAGE, why);
+	entry_end(op, entry, NULL, STATUS_DATABASE, why);
 }
 
 /* The record remembers the provider that was asked for. */

@@ -56,7 +56,7 @@ void node_handle_list(struct daemon *d, struct control_request *r, struct json_o
 	if (!request_filter(r, json, &f))
 		return;
 	if (list.show_secrets && !control_request_is_privileged(r)) {
-		control_fail(r, EXIT_REFUSED, "root, or the daemon's user, may see secrets");
+		control_fail(r, STATUS_ACCESS, "root, or the daemon's user, may see secrets");
 		return;
 	}
 	list.nodes = json_object_new_array();
@@ -91,7 +91,7 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	if (!request_filter(r, json, &f))
 		return;
 	if (!f.record.target_name || !f.record.address) {
-		control_fail(r, EXIT_USAGE, "a new record needs a target and a portal");
+		control_fail(r, STATUS_USAGE, "a new record needs a target and a portal");
 		return;
 	}
 	if (f.transport)
@@ -104,10 +104,10 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	record.tpgt = f.record.tpgt < 0 ? 1 : (uint32_t)f.record.tpgt;
 	snprintf(record.discovery_type, sizeof(record.discovery_type), "static");
 	if (exists(d, &record))
-		control_fail(r, EXIT_EXISTS, "there is a record already: %s at %s,%u",
+		control_fail(r, STATUS_EXISTS, "there is a record already: %s at %s,%u",
 			record.target_name, record.address, record.port);
 	else if (records_write(d->records, &record, why) < 0)
-		control_fail(r, EXIT_FAILED, "%s", why);
+		control_fail(r, STATUS_DATABASE, "%s", why);
 	else
 		control_reply(r, NULL);
 }
@@ -124,7 +124,8 @@ struct node_change {
 
 static int stop_change(struct node_change *c, int err)
 {
-	c->status = err == -EINVAL || err == -ERANGE || err == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+	c->status =
+		err == -EINVAL || err == -ERANGE || err == -ENOENT ? STATUS_USAGE : STATUS_FAILED;
 	return 1;
 }
 
@@ -179,7 +180,7 @@ static void change(struct daemon *d, struct control_request *r, const struct req
 
 	c->daemon = d;
 	if (records_each(d->records, &f->record, each, c) == -ENOENT) {
-		control_fail(r, EXIT_NOT_FOUND, "no records found");
+		control_fail(r, STATUS_NOT_FOUND, "No records found");
 	} else if (c->status) {
 		control_fail(r, c->status, "%s", c->why);
 	} else {
@@ -209,9 +210,9 @@ void node_handle_update(struct daemon *d, struct control_request *r, struct json
 	if (!request_filter(r, json, &f))
 		return;
 	if (!c.name || !c.value)
-		control_fail(r, EXIT_USAGE, "an update needs a name and a value");
+		control_fail(r, STATUS_USAGE, "an update needs a name and a value");
 	else if (node_setting_is_key(c.name))
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"%.80s says which record it is, and cannot be changed; make a new record",
 			c.name);
 	else

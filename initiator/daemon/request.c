@@ -99,21 +99,21 @@ bool request_filter(struct control_request *r, struct json_object *json, struct 
 	ret->record.target_name = request_text(json, "target");
 	/* the name becomes part of paths */
 	if (ret->record.target_name && records_check_name(ret->record.target_name, why) < 0) {
-		control_fail(r, EXIT_USAGE, "%s", why);
+		control_fail(r, STATUS_USAGE, "%s", why);
 	} else if (!filter_portal(json, ret)) {
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"portal %.80s: not an address; write 192.0.2.1:3260, [2001:db8::1]:3260 or "
 			"host:3260",
 			request_text(json, "portal"));
 	} else if (!filter_transport(json, ret)) {
-		control_fail(r, EXIT_USAGE, "transport %.40s: iser and tcp are the transports",
+		control_fail(r, STATUS_USAGE, "transport %.40s: iser and tcp are the transports",
 			ret->transport);
 	} else if (!filter_provider(json, ret)) {
-		control_fail(r, EXIT_USAGE,
+		control_fail(r, STATUS_USAGE,
 			"provider %.40s: auto, verbs and softiwarp are the providers",
 			ret->provider);
 	} else if (request_number(json, "session", UINT32_MAX, 0, &session) < 0) {
-		control_fail(r, EXIT_USAGE, "session: a number as the session list shows it");
+		control_fail(r, STATUS_USAGE, "session: a number as the session list shows it");
 	} else {
 		ret->session = (unsigned)session;
 		return true;

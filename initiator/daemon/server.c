@@ -11,7 +11,7 @@ static void set_log_handle(struct daemon *d, struct control_request *r, struct j
 	enum log_level level;
 
 	if (!word || log_level_parse(word, &level) < 0) {
-		control_fail(r, EXIT_USAGE, "log: the levels are error, warning, info and debug");
+		control_fail(r, STATUS_USAGE, "log: the levels are error, warning, info and debug");
 		return;
 	}
 	log_set_level(level);
@@ -29,7 +29,7 @@ static void stop_handle(struct daemon *d, struct control_request *r, struct json
 	{
 		if (request_flag(json, "force", false) || !luns_in_use(s, why))
 			continue;
-		control_fail(r, EXIT_FAILED, "%s; end that, or stop with --force", why);
+		control_fail(r, STATUS_BUSY, "%s; end that, or stop with --force", why);
 		return;
 	}
 	control_reply(r, NULL);
@@ -66,11 +66,11 @@ void daemon_control(void *owner, struct control_request *r, struct json_object *
 		if (strcmp(rows[i].verb, verb) != 0)
 			continue;
 		if (rows[i].privileged && !control_request_is_privileged(r))
-			control_fail(r, EXIT_REFUSED, "%s: root, or the daemon's user, may do this",
-				verb);
+			control_fail(r, STATUS_ACCESS,
+				"%s: root, or the daemon's user, may do this", verb);
 		else
 			rows[i].handle(owner, r, json);
 		return;
 	}
-	control_fail(r, EXIT_USAGE, "there is no verb \"%.40s\"", verb ? verb : "");
+	control_fail(r, STATUS_USAGE, "there is no verb \"%.40s\"", verb ? verb : "");
 }

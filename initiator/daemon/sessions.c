@@ -128,12 +128,12 @@ static void settled(struct daemon_session *s)
 	}
 	if (s->phase == SESSION_SCAN) {
 		s->phase = SESSION_UP;
-		tell(&s->login, s, EXIT_OK, NULL);
+		tell(&s->login, s, STATUS_OK, NULL);
 	}
 	if (s->unscanned)
-		tell(&s->rescanned, s, EXIT_FAILED, "its LUNs cannot be scanned");
+		tell(&s->rescanned, s, STATUS_FAILED, "its LUNs cannot be scanned");
 	else
-		tell(&s->rescanned, s, EXIT_OK, NULL);
+		tell(&s->rescanned, s, STATUS_OK, NULL);
 }
 
 static void step_up(struct daemon_session *s)
@@ -164,7 +164,7 @@ static void finish(struct daemon_session *s)
 {
 	struct daemon *d = s->daemon;
 	const char *why = s->end_status ? s->end_why : "logged out meanwhile";
-	int status = s->end_status ? s->end_status : EXIT_FAILED;
+	int status = s->end_status ? s->end_status : STATUS_FAILED;
 
 	list_remove(&s->link);
 	if (!s->end_status)
@@ -172,7 +172,7 @@ static void finish(struct daemon_session *s)
 			s->record.target_name, s->portal);
 	tell(&s->login, s, status, why);
 	tell(&s->rescanned, s, status, why);
-	tell(&s->logout, s, EXIT_OK, NULL);
+	tell(&s->logout, s, STATUS_OK, NULL);
 	session_free(s);
 	daemon_settle(d);
 }
@@ -190,7 +190,7 @@ static void refuse_logout(struct daemon_session *s)
 		l->flushed = false;
 	}
 	log_warning(ROOM, "session %u stays: %s", s->number, s->end_why);
-	tell(&s->logout, s, EXIT_FAILED, s->end_why);
+	tell(&s->logout, s, STATUS_LOGOUT, s->end_why);
 	session_proceed(s);
 }
 
@@ -254,16 +254,16 @@ static int check_logout(struct daemon_session *s, char why[SESSION_WHY_SIZE])
 	char who[SESSION_WHY_SIZE];
 
 	if (!luns_have_devices(s))
-		return EXIT_OK;
+		return STATUS_OK;
 	if (luns_in_use(s, who))
 		return refuse_line(
-			why, EXIT_FAILED, "%.440s; end that, or log out with --force", who);
+			why, STATUS_BUSY, "%.440s; end that, or log out with --force", who);
 	if (strcmp(session_state_name(s), "LOGGED_IN") != 0)
-		return refuse_line(why, EXIT_FAILED,
+		return refuse_line(why, STATUS_NOT_CONNECTED,
 			"session %u is not connected (%s): what its devices hold cannot be "
 			"written; wait until it is back, or log out with --force",
 			s->number, session_state_name(s));
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 int session_logout(struct daemon_session *s, bool force, const struct session_waiter *done,
@@ -273,10 +273,10 @@ int session_logout(struct daemon_session *s, bool force, const struct session_wa
 
 	if (done && s->logout.done)
 		return refuse_line(
-			why, EXIT_FAILED, "session %u: a logout is under way already", s->number);
+			why, STATUS_AGAIN, "session %u: a logout is under way already", s->number);
 	if (!force && s->phase != SESSION_ENDING) {
 		status = check_logout(s, why);
-		if (status != EXIT_OK)
+		if (status != STATUS_OK)
 			return status;
 	}
 	if (done)
@@ -284,26 +284,26 @@ int session_logout(struct daemon_session *s, bool force, const struct session_wa
 	s->phase = SESSION_ENDING;
 	s->force = s->force || force;
 	session_proceed(s);
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 int session_rescan(
 	struct daemon_session *s, const struct session_waiter *done, char why[SESSION_WHY_SIZE])
 {
 	if (s->phase != SESSION_UP)
-		return refuse_line(why, EXIT_FAILED, "session %u: its %s is under way", s->number,
+		return refuse_line(why, STATUS_AGAIN, "session %u: its %s is under way", s->number,
 			s->phase == SESSION_ENDING ? "logout" : "login");
 	if (s->rescanned.done)
 		return refuse_line(
-			why, EXIT_FAILED, "session %u: a rescan is under way already", s->number);
+			why, STATUS_AGAIN, "session %u: a rescan is under way already", s->number);
 	if (strcmp(session_state_name(s), "LOGGED_IN") != 0)
-		return refuse_line(why, EXIT_UNREACHABLE,
+		return refuse_line(why, STATUS_NOT_CONNECTED,
 			"session %u is not connected (%s); its LUNs are scanned when it is back",
 			s->number, session_state_name(s));
 	s->rescanned = *done;
 	s->rescan = true;
 	session_proceed(s);
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 /* ---- the beginning ---- */
@@ -338,7 +338,7 @@ static int make_ini(struct daemon_session *s, const struct address *portal)
 	return ini_session_new(&config, &events, s, &s->ini);
 }
 
-static void login_failed(struct daemon_session *s, enum exit_status status, const char *why)
+static void login_failed(struct daemon_session *s, enum ini_status status, const char *why)
 {
 	snprintf(s->end_why, sizeof(s->end_why), "%s", why);
 	s->end_status = status;
@@ -361,11 +361,11 @@ static void resolved(void *owner, const struct address *portal, const char *why)
 		return;
 	}
 	if (!portal) {
-		login_failed(s, EXIT_UNREACHABLE, why);
+		login_failed(s, STATUS_UNREACHABLE, why);
 		return;
 	}
 	if (node_record_check(&s->record, line) < 0) {
-		login_failed(s, EXIT_USAGE, line);
+		login_failed(s, STATUS_USAGE, line);
 		return;
 	}
 	address_print(portal, s->portal);
@@ -401,13 +401,13 @@ int session_login(struct daemon *d, const struct node_record *r, const struct se
 	struct daemon_session *s = session_find(d, r);
 
 	if (d->stopping)
-		return refuse_line(why, EXIT_FAILED, "iserd is being stopped");
+		return refuse_line(why, STATUS_FAILED, "iserd is being stopped");
 	if (s)
-		return refuse_line(why, EXIT_EXISTS, "already logged in (session %u, %s)",
+		return refuse_line(why, STATUS_EXISTS, "already logged in (session %u, %s)",
 			s->number, session_state_name(s));
 	s = alloc_zeroed(sizeof(*s));
 	if (!s)
-		return refuse_line(why, EXIT_FAILED, "no memory");
+		return refuse_line(why, STATUS_NO_MEMORY, "no memory");
 	s->daemon = d;
 	s->record = *r;
 	s->number = ++d->last_number;
@@ -423,10 +423,10 @@ int session_login(struct daemon *d, const struct node_record *r, const struct se
 	if (resolve_start(d, r->address, r->port, resolved, s) < 0) {
 		forget_secrets(&s->record);
 		alloc_free(s);
-		return refuse_line(why, EXIT_FAILED, "no memory");
+		return refuse_line(why, STATUS_NO_MEMORY, "no memory");
 	}
 	list_append(&d->sessions, &s->link);
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 /* ---- finding ---- */

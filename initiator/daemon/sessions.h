@@ -55,7 +55,7 @@ enum session_phase {
 	SESSION_ENDING, /* see sessions.c: session_end_step() */
 };
 
-/* What a caller waits for; called once. status: enum exit_status, with one line where not 0. */
+/* What a caller waits for; called once. status: enum ini_status, with one line where not 0. */
 struct session_waiter {
 	void (*done)(void *owner, struct daemon_session *s, int status, const char *error);
 	void *owner;
@@ -89,7 +89,7 @@ struct daemon_session {
 
 /* Begins to log in. `done` is called once, from the loop: with status 0 when devices are ready (or
  * cannot be: daemon_lun.why), else the session is gone when it returns. 0, or an exit status and
- * one line (then no `done`); EXIT_EXISTS: there is one already. */
+ * one line (then no `done`); STATUS_EXISTS: there is one already. */
 int session_login(struct daemon *d, const struct node_record *r, const struct session_waiter *done,
 	char why[SESSION_WHY_SIZE]);
 /* Begins to log out. Devices in use are refused, with who uses them, unless `force`. `done` as

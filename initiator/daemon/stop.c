@@ -115,7 +115,7 @@ static void begin(struct daemon *d)
 	jobs_stop(d);
 	list_for_each_safe(s, next, &d->sessions, link)
 	{
-		if (session_logout(s, false, NULL, why) == EXIT_OK)
+		if (session_logout(s, false, NULL, why) == STATUS_OK)
 			continue;
 		in_use = true;
 		log_warning("stop", "%s", why);

@@ -25,26 +25,29 @@ node() { iseradm -m node -p "$PORTAL" "$@"; }
 record() { node -T "$1" -o new >/dev/null; }
 
 # ---- the command line ----
-check_says "no mode" 2 'mode' iseradm
-check_says "an unknown option, with the nearest" 2 'login' iseradm -m node --logni
-check_says "an unknown mode, with the nearest" 2 'session' iseradm -m sesion
-check_says "an unknown operation" 2 'show|update' iseradm -m node -o shwo
-check_says "a value that is missing" 2 'value|needs' iseradm -m node -T
+check_says "no mode" "$STATUS_USAGE" 'mode' iseradm
+check_says "an unknown option, with the nearest" "$STATUS_USAGE" 'login' iseradm -m node --logni
+check_says "an unknown mode, with the nearest" "$STATUS_USAGE" 'session' iseradm -m sesion
+check_says "an unknown operation" "$STATUS_USAGE" 'show|update' iseradm -m node -o shwo
+check_says "a value that is missing" "$STATUS_USAGE" 'value|needs' iseradm -m node -T
 check_says "help where a mode is wanted" 0 'discovery' iseradm -m --help
 check_says "a list that does not fit on its disk" 1 'standard output: No space' sh -c 'iseradm --help >/dev/full'
 check_says "isertadm's, too" 1 'standard output: No space' sh -c 'isertadm --help >/dev/full'
 check_says "isertd: an unknown option" 2 'portal' isertd --protal x
 check_says "isertd: nothing to export" 2 'config|target' isertd --portal 127.0.0.1:0
 check_says "isertadm: an unknown verb" 2 'sessions' isertadm sesions
+while read -r number text; do
+	check "the manual tells of exit status $number" sh -c "grep -A 1 -F -x '*$number*' '$ROOT/docs/man/iseradm.8.scd' | grep -qiF '$text'"
+done < <(iseradm --help | sed '1,/^Exit statuses/d')
 for program in isertd isertadm iserd iseradm; do
 	check "$program --help ends well" $program --help
 	check "$program --version ends well" $program --version
 done
 
 # ---- portals ----
-check_says "nobody listens on the port" 3 'refused' iseradm -m discovery -t st -p "127.0.0.1:$(free_port)"
-check_says "a malformed portal" 2 'portal|address' iseradm -m discovery -t st -p 127.0.0.1:99999
-check_says "a host name that does not exist" 3 'no-such-host' iseradm -m discovery -t st -p no-such-host.invalid
+check_says "nobody listens on the port" "$STATUS_UNREACHABLE" 'refused' iseradm -m discovery -t st -p "127.0.0.1:$(free_port)"
+check_says "a malformed portal" "$STATUS_USAGE" 'portal|address' iseradm -m discovery -t st -p 127.0.0.1:99999
+check_says "a host name that does not exist" "$STATUS_UNREACHABLE" 'no-such-host' iseradm -m discovery -t st -p no-such-host.invalid
 # It answers the first bytes as web servers do that check the method at once.
 cat >"$W/web.py" <<'P'
 import socket
@@ -62,44 +65,44 @@ python3 "$W/web.py" >"$W/web.port" &
 PIDS+=($!)
 wait_for 5 test -s "$W/web.port"
 for transport in iser tcp; do
-	check_says "a web server on the port ($transport)" 1 'iSCSI|iSER|MPA' \
+	check_says "a web server on the port ($transport)" "$STATUS_LOGIN" 'iSCSI|iSER|MPA' \
 		timeout 30 iseradm -m discovery -t st -p "127.0.0.1:$(cat "$W/web.port")" -I $transport
 done
 
 # ---- targets ----
 record "$IQN.nobody"
-check_says "a wrong target name" 5 'no such target|not found' node -T "$IQN.nobody" --login
-check_says "a malformed target name" 2 'iqn' node -T wrong_name -o new
-check_says "a login without a record says to discover first" 5 'record|discover' iseradm -m node -T "$IQN.never" -p "$PORTAL" --login
+check_says "a wrong target name" "$STATUS_LOGIN_FATAL" 'no such target|not found' node -T "$IQN.nobody" --login
+check_says "a malformed target name" "$STATUS_USAGE" 'iqn' node -T wrong_name -o new
+check_says "a login without a record says to discover first" "$STATUS_NOT_FOUND" 'record|discover' iseradm -m node -T "$IQN.never" -p "$PORTAL" --login
 record "$IQN.closed"
-check_says "the access list refuses" 4 'access|not allowed|authoriz' node -T "$IQN.closed" --login
+check_says "the access list refuses" "$STATUS_AUTH" 'access|not allowed|authoriz' node -T "$IQN.closed" --login
 record "$IQN.secret"
-check_says "CHAP is wanted and none is set" 4 'CHAP' node -T "$IQN.secret" --login
+check_says "CHAP is wanted and none is set" "$STATUS_AUTH" 'CHAP' node -T "$IQN.secret" --login
 node -T "$IQN.secret" -o update -n node.session.auth.authmethod -v CHAP >/dev/null
 node -T "$IQN.secret" -o update -n node.session.auth.username -v alice >/dev/null
 node -T "$IQN.secret" -o update -n node.session.auth.password -v notthissecret >/dev/null
-check_says "a wrong secret" 4 'secret' node -T "$IQN.secret" --login
+check_says "a wrong secret" "$STATUS_AUTH" 'secret' node -T "$IQN.secret" --login
 check_says "no secret in what is shown" 0 'node.session.auth.password = \*+' node -T "$IQN.secret"
 check "the record is readable by its owner alone" sh -c "! find '$W/state' -type f -perm /077 | grep -q ."
 node -T "$IQN.secret" -o update -n node.session.auth.password -v wonderland12 >/dev/null
 check "the right secret lets in" node -T "$IQN.secret" --login
 check "logout" node -T "$IQN.secret" --logout
-check_says "an unknown setting, with the nearest" 2 'node.startup' node -T "$IQN.secret" -o update -n node.starup -v manual
-check_says "a value out of range" 2 'node.startup|manual' node -T "$IQN.secret" -o update -n node.startup -v sometimes
-check_says "logout without a session" 5 'session' node -T "$IQN" --logout
-check_says "a LUN that is not there" 5 'LUN|lun' iseradm -m lun -o read -T "$IQN" -p "$PORTAL" -l 9 --length 4K --file "$W/x"
+check_says "an unknown setting, with the nearest" "$STATUS_USAGE" 'node.startup' node -T "$IQN.secret" -o update -n node.starup -v manual
+check_says "a value out of range" "$STATUS_USAGE" 'node.startup|manual' node -T "$IQN.secret" -o update -n node.startup -v sometimes
+check_says "logout without a session" "$STATUS_NOT_FOUND" 'session' node -T "$IQN" --logout
+check_says "a LUN that is not there" "$STATUS_NOT_FOUND" 'LUN|lun' iseradm -m lun -o read -T "$IQN" -p "$PORTAL" -l 9 --length 4K --file "$W/x"
 truncate -s 128M "$W/large"
-check_says "an image that is too large: nothing is written" 2 'large' \
+check_says "an image that is too large: nothing is written" "$STATUS_USAGE" 'large' \
 	iseradm -m lun -o copy-in -T "$IQN" -p "$PORTAL" -l 0 --file "$W/large"
-check_says "an image that is missing" 2 'No such file' \
+check_says "an image that is missing" "$STATUS_USAGE" 'No such file' \
 	iseradm -m lun -o copy-in -T "$IQN" -p "$PORTAL" -l 0 --file "$W/none"
 
 file=$(find "$W/state/nodes/$IQN.closed" -type f)
 cp "$file" "$W/kept"
 printf 'garbage\0' >"$file"
-check_says "a record that is no text" 1 'no text; remove' node -T "$IQN.closed"
+check_says "a record that is no text" "$STATUS_DATABASE" 'no text; remove' node -T "$IQN.closed"
 : >"$file"
-check_says "a record that is empty" 1 'mend it, or remove' node -T "$IQN.closed"
+check_says "a record that is empty" "$STATUS_DATABASE" 'mend it, or remove' node -T "$IQN.closed"
 cp "$W/kept" "$file"
 
 # ---- the target's side ----
@@ -153,6 +156,6 @@ if [ "$(id -u)" -eq 0 ]; then
 	wait_for 5 test -s "$W/full.port"
 	full=127.0.0.1:$(cat "$W/full.port")
 	iseradm -m node -T "$IQN.full" -p "$full" -o new >/dev/null
-	check_says "a full disk at the target is told as such" 1 'space' \
+	check_says "a full disk at the target is told as such" "$STATUS_FAILED" 'space' \
 		timeout 60 iseradm -m lun -o copy-in -T "$IQN.full" -p "$full" -l 0 --file "$W/data"
 fi

@@ -12,11 +12,11 @@ check_says "discovery in JSON" 0 '"target"' iseradm -m discovery -t st -p "$PORT
 check_says "the records are listed" 0 "^$PORTAL,1 $IQN\$" iseradm -m node
 check_says "a record is shown as name = value" 0 '^node\.session\.timeo\.replacement_timeout = [0-9]+' \
 	iseradm -m node -T "$IQN" -p "$PORTAL"
-check_says "no session yet" 5 'No active sessions' iseradm -m session
+check_says "no session yet" "$STATUS_NOT_FOUND" 'No active sessions' iseradm -m session
 
 for transport in iser tcp; do
 	check_says "login over $transport" 0 'successful' iseradm -m node -T "$IQN" -p "$PORTAL" -I $transport --login
-	check_says "$transport: a second login is refused: there already" 6 'already|exists' \
+	check_says "$transport: a second login is refused: there already" "$STATUS_EXISTS" 'already|exists' \
 		iseradm -m node -T "$IQN" -p "$PORTAL" -I $transport --login
 	check_says "$transport: session list" 0 "^$transport: \[[0-9]+\] $PORTAL,1 $IQN" iseradm -m session
 	for level in 0 1 2 3; do
@@ -34,7 +34,7 @@ for transport in iser tcp; do
 		check "$transport: mount" mount "$device" "$W/mnt"
 		cp -a "$ROOT/common" "$W/mnt/"
 		check "$transport: what was copied is there" diff -r --no-dereference "$ROOT/common" "$W/mnt/common"
-		check_says "$transport: logout while it is mounted is refused, and says why" 1 'in use|busy|mounted' \
+		check_says "$transport: logout while it is mounted is refused, and says why" "$STATUS_BUSY" 'in use|busy|mounted' \
 			iseradm -m node -T "$IQN" -p "$PORTAL" --logout
 		check "$transport: fstrim reaches the target" fstrim "$W/mnt"
 		check "$transport: unmount" umount "$W/mnt"
@@ -48,6 +48,6 @@ for transport in iser tcp; do
 	check "$transport: no loop device is left" sh -c "! losetup -a | grep -q $W"
 done
 check "the record can be deleted" iseradm -m node -T "$IQN" -o delete
-check_says "and is gone" 5 'No records found' iseradm -m node
+check_says "and is gone" "$STATUS_NOT_FOUND" 'No records found' iseradm -m node
 end_process "$TARGET_PID" TERM
 check "isertd ends with 0 on SIGTERM" test $? -eq 0

@@ -31,7 +31,7 @@ for transport in iser tcp; do
 	check "$transport: into a redirection" sh -c "iseradm -m lun -T $IQN -p $PORTAL -I $transport -l 3 -o read \
 		--offset 512K --length 512K >'$W/half' && tail -c 512K '$W/small' | cmp - '$W/half'"
 	lun write -I $transport -l 0 --offset 1M --length 4K --file "$W/small" >/dev/null
-	check_says "$transport: verify tells the first difference" 1 'first difference is at byte 104857[6-9]' \
+	check_says "$transport: verify tells the first difference" "$STATUS_FAILED" 'first difference is at byte 104857[6-9]' \
 		lun verify -I $transport -l 0 --file "$W/image"
 	for rw in $patterns; do
 		check_says "$transport: bench $rw" 0 '^IOPS [0-9]+  MB/s [0-9]+  p50 [0-9.]+ us  p99 [0-9.]+ us$' \
@@ -48,34 +48,34 @@ check "progress where it is wanted" sh -c "iseradm -m lun -T $IQN -p $PORTAL -l 
 	grep -qE '^[0-9.]+ of 2\.0 s'"
 
 # ---- refused, in one line, and nothing is touched ----
-check_says "an image that is too large" 2 'too large.*nothing was written' lun copy-in -l 3 --file "$W/image"
+check_says "an image that is too large" "$STATUS_USAGE" 'too large.*nothing was written' lun copy-in -l 3 --file "$W/image"
 check "the LUN is as it was" sh -c "iseradm -m lun -T $IQN -p $PORTAL -l 3 -o list >/dev/null"
-check_says "a LUN that is not there" 5 'no disk at LUN 7; it has 0, 3' lun read -l 7 --file "$W/none"
+check_says "a LUN that is not there" "$STATUS_NOT_FOUND" 'no disk at LUN 7; it has 0, 3' lun read -l 7 --file "$W/none"
 check "no file is left of that" test ! -e "$W/none"
 echo keep >"$W/keep"
 lun copy-out -l 7 --file "$W/keep" 2>/dev/null
 check "a file that was there stays" grep -q keep "$W/keep"
-check_says "half a block" 2 'blocks of 512 bytes' lun write -l 3 --length 100 --file "$W/small"
-check_says "a range beyond the end" 2 'beyond its end' lun read -l 3 --offset 16M --length 1M --file "$W/none"
-check_says "a file that is not there" 2 'No such file' lun copy-in -l 3 --file "$W/nothing"
-check_says "a directory" 2 'is a directory' lun copy-in -l 3 --file "$W"
-check_says "copy-in without a file" 2 'needs --file' lun copy-in -l 3
-check_says "no LUN" 2 'which LUN' lun read
-check_says "too much memory" 2 '256 MiB is the most' lun bench -l 3 --bs 16M --iodepth 64
-check_says "a mistyped pattern" 2 'randread' lun bench -l 3 --rw randraed
-check_says "a mistyped target" 5 'no such target' iseradm -m lun -T "$IQN.no" -p "$PORTAL" -l 3 -o read --file "$W/none"
-check_says "nobody listens" 3 'connection refused' iseradm -m lun -T "$IQN" -p "127.0.0.1:$(free_port)" -o list
+check_says "half a block" "$STATUS_USAGE" 'blocks of 512 bytes' lun write -l 3 --length 100 --file "$W/small"
+check_says "a range beyond the end" "$STATUS_USAGE" 'beyond its end' lun read -l 3 --offset 16M --length 1M --file "$W/none"
+check_says "a file that is not there" "$STATUS_USAGE" 'No such file' lun copy-in -l 3 --file "$W/nothing"
+check_says "a directory" "$STATUS_USAGE" 'is a directory' lun copy-in -l 3 --file "$W"
+check_says "copy-in without a file" "$STATUS_USAGE" 'needs --file' lun copy-in -l 3
+check_says "no LUN" "$STATUS_USAGE" 'which LUN' lun read
+check_says "too much memory" "$STATUS_USAGE" '256 MiB is the most' lun bench -l 3 --bs 16M --iodepth 64
+check_says "a mistyped pattern" "$STATUS_USAGE" 'randread' lun bench -l 3 --rw randraed
+check_says "a mistyped target" "$STATUS_LOGIN_FATAL" 'no such target' iseradm -m lun -T "$IQN.no" -p "$PORTAL" -l 3 -o read --file "$W/none"
+check_says "nobody listens" "$STATUS_UNREACHABLE" 'connection refused' iseradm -m lun -T "$IQN" -p "127.0.0.1:$(free_port)" -o list
 if have_block_devices; then
 	mkdir "$W/small.fs" && mount -t tmpfs -o size=1M none "$W/small.fs" && CLEANUPS+=("umount -l '$W/small.fs'")
-	check_says "a full disk here, and the file's name" 1 'small.fs/back: No space left' \
+	check_says "a full disk here, and the file's name" "$STATUS_FAILED" 'small.fs/back: No space left' \
 		lun copy-out -l 3 --file "$W/small.fs/back"
 	check "nothing is left of it" test ! -e "$W/small.fs/back"
 	iseradm -m discovery -t st -p "$PORTAL" >/dev/null
 	iseradm -m node -T "$IQN" -p "$PORTAL" --login >/dev/null
 	device=$(readlink -f "$W/run/by-path/ip-$PORTAL-iscsi-$IQN-lun-0")
 	mkfs.ext4 -q -F "$device" && mount "$device" "$W/mnt"
-	check_says "writing below a mounted device" 1 'mounted on.*--force' lun write -l 0 --file "$W/small"
-	check_says "measuring writes below it" 1 'mounted on.*--force' lun bench -l 0 --rw randwrite --runtime 1
+	check_says "writing below a mounted device" "$STATUS_BUSY" 'mounted on.*--force' lun write -l 0 --file "$W/small"
+	check_says "measuring writes below it" "$STATUS_BUSY" 'mounted on.*--force' lun bench -l 0 --rw randwrite --runtime 1
 	check "reading below it" lun read -l 0 --length 4K --file "$W/none"
 	check "unmount" umount "$W/mnt"
 	check "after that it may be written" lun write -l 0 --file "$W/small"

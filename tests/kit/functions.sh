@@ -13,6 +13,8 @@ BIN=$BUILD/$VARIANT
 export PATH=$BIN:$PATH
 export ASAN_OPTIONS=detect_leaks=1:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 IQN=iqn.2026-11.org.iseran:test
+# What iseradm ends with, by name ($STATUS_USAGE ...): the program's own table.
+eval "$(sed -nE 's/^\tROW\((STATUS_[A-Z_]+), ([0-9]+),.*/\1=\2/p' "$ROOT/initiator/status.h")"
 
 W=$(mktemp -d "/tmp/iseran-test.XXXXXX") || exit 1
 export ISERAN_STATE_DIR=$W/state ISERAN_RUNTIME_DIR=$W/run ISERTD_CONTROL=$W/isertd.sock

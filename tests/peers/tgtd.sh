@@ -35,10 +35,10 @@ adm --op new --mode account --user alice --password wonderland12 &&
 adm --op new --mode account --user tgt --password lookingglass1 &&
 	adm --op bind --mode account --tid 1 --user tgt --outgoing
 set_value() { iseradm -m node -T "$IQN" -p "$PORTAL" -o update -n "$1" -v "$2"; }
-check_says "without CHAP it is refused, with a hint" 4 'CHAP|auth' iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
+check_says "without CHAP it is refused, with a hint" "$STATUS_AUTH" 'CHAP|auth' iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
 set_value node.session.auth.authmethod CHAP && set_value node.session.auth.username alice &&
 	set_value node.session.auth.password wrongsecret123
-check_says "a wrong secret is refused" 4 'secret|auth' iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
+check_says "a wrong secret is refused" "$STATUS_AUTH" 'secret|auth' iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
 set_value node.session.auth.password wonderland12
 set_value node.session.auth.chap_algs MD5
 check "CHAP lets in" iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
@@ -47,5 +47,5 @@ set_value node.session.auth.username_in tgt && set_value node.session.auth.passw
 check "mutual CHAP lets in" iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login
 check "logout after mutual CHAP" iseradm -m node -T "$IQN" -p "$PORTAL" --logout
 set_value node.session.auth.password_in somethingelse9
-check_says "a target with another mutual secret is refused" 4 'mutual|target|auth' \
+check_says "a target with another mutual secret is refused" "$STATUS_AUTH" 'mutual|target|auth' \
 	iseradm -m node -T "$IQN" -p "$PORTAL" -I tcp --login

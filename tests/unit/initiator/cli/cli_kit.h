@@ -63,7 +63,7 @@ static struct {
 	int status;
 } iserd;
 
-int tool_fail(enum exit_status status, const char *format, ...)
+int tool_fail(enum ini_status status, const char *format, ...)
 {
 	va_list args;
 

@@ -23,7 +23,7 @@
 #undef tell
 
 struct answer {
-	int status;	      /* enum exit_status, or negative errno: iserd went away */
+	int status;	      /* enum ini_status, or negative errno: iserd went away */
 	const char *text;     /* NULL: {} */
 	const char *progress; /* one line before it, or NULL */
 };
@@ -81,9 +81,9 @@ int start_iserd(const struct tool_options *o, const char *socket_path)
 	(void)socket_path;
 	it.started++;
 	if (!it.starts)
-		return EXIT_UNREACHABLE;
+		return STATUS_NO_DAEMON;
 	it.connect = 0;
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 /* Runs a mode with the words of `line`, and answers each question in turn. Its exit status. */

@@ -11,15 +11,15 @@ static void regular_file_goes_as_it_is(void **state)
 	struct lun_file f;
 
 	(void)state;
-	assert_int_equal(EXIT_OK, lun_file_open(&f, path, true));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, path, true));
 	assert_int_equal(-1, f.stream);
 	assert_true(f.created);
 	assert_true(f.truncate);
-	assert_int_equal(EXIT_OK, lun_file_close(&f, EXIT_OK));
+	assert_int_equal(STATUS_OK, lun_file_close(&f, STATUS_OK));
 	assert_int_equal(0, access(path, F_OK));
-	assert_int_equal(EXIT_OK, lun_file_open(&f, path, false));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, path, false));
 	assert_false(f.created);
-	assert_int_equal(EXIT_OK, lun_file_close(&f, EXIT_OK));
+	assert_int_equal(STATUS_OK, lun_file_close(&f, STATUS_OK));
 	unlink(path);
 }
 
@@ -28,8 +28,8 @@ static void file_made_for_nothing_goes_away(void **state)
 	struct lun_file f;
 
 	(void)state;
-	assert_int_equal(EXIT_OK, lun_file_open(&f, path, true));
-	assert_int_equal(EXIT_NOT_FOUND, lun_file_close(&f, EXIT_NOT_FOUND));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, path, true));
+	assert_int_equal(STATUS_NOT_FOUND, lun_file_close(&f, STATUS_NOT_FOUND));
 	assert_int_equal(-1, access(path, F_OK));
 }
 
@@ -43,8 +43,8 @@ static void file_that_was_there_stays_as_it_was(void **state)
 	(void)state;
 	fputs("keep", out);
 	fclose(out);
-	assert_int_equal(EXIT_OK, lun_file_open(&f, path, true));
-	assert_int_equal(EXIT_FAILED, lun_file_close(&f, EXIT_FAILED));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, path, true));
+	assert_int_equal(STATUS_FAILED, lun_file_close(&f, STATUS_FAILED));
 	fd = open(path, O_RDONLY);
 	assert_int_equal(4, read(fd, text, sizeof(text)));
 	assert_string_equal("keep", text);
@@ -63,13 +63,13 @@ static void pipe_is_read_into_a_temporary_file_first(void **state)
 	assert_int_equal(6, write(ends[1], "piped!", 6));
 	close(ends[1]);
 	dup2(ends[0], STDIN_FILENO);
-	assert_int_equal(EXIT_OK, lun_file_open(&f, "-", false));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, "-", false));
 	dup2(was, STDIN_FILENO);
 	close(was);
 	close(ends[0]);
 	assert_int_equal(6, read(f.fd, text, sizeof(text)));
 	assert_string_equal("piped!", text);
-	assert_int_equal(EXIT_OK, lun_file_close(&f, EXIT_OK));
+	assert_int_equal(STATUS_OK, lun_file_close(&f, STATUS_OK));
 }
 
 static void fifo_gets_what_the_temporary_file_holds(void **state)
@@ -81,10 +81,10 @@ static void fifo_gets_what_the_temporary_file_holds(void **state)
 	(void)state;
 	assert_int_equal(0, mkfifo(path, 0600));
 	reader = open(path, O_RDONLY | O_NONBLOCK);
-	assert_int_equal(EXIT_OK, lun_file_open(&f, path, true));
+	assert_int_equal(STATUS_OK, lun_file_open(&f, path, true));
 	assert_true(f.stream >= 0);
 	assert_int_equal(4, write(f.fd, "data", 4));
-	assert_int_equal(EXIT_OK, lun_file_close(&f, EXIT_OK));
+	assert_int_equal(STATUS_OK, lun_file_close(&f, STATUS_OK));
 	assert_int_equal(4, read(reader, text, sizeof(text)));
 	assert_string_equal("data", text);
 	close(reader);
@@ -100,7 +100,7 @@ static void refused(const char *name, bool write, const char *says)
 	catch_output(&c);
 	status = lun_file_open(&f, name, write);
 	release_output(&c);
-	assert_int_equal(EXIT_USAGE, status);
+	assert_int_equal(STATUS_USAGE, status);
 	assert_non_null(strstr(c.text[1], says));
 	free_output(&c);
 	lun_file_close(&f, status);

@@ -15,7 +15,7 @@ static void status_is_told_line_by_line(void **state)
 	const struct answer a[] = {{0, STATUS, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "", a));
 	assert_string_equal("{\"verb\":\"status\"}", it.asked[0]);
 	assert_string_equal("iserd 1.2, pid 77, up 12 s\n"
 			    "initiator name      iqn.i:n\n"
@@ -33,7 +33,7 @@ static void status_in_json_is_the_answer(void **state)
 	struct json_object *o;
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "-o status --json", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "-o status --json", a));
 	o = json(it.out);
 	assert_int_equal(77, field_number(o, "pid"));
 	assert_null(field_object(o, "ok"));
@@ -49,11 +49,11 @@ static void an_iserd_that_does_not_run_is_said_and_not_started(void **state)
 	it.starts = true;
 	for (int i = 0; i < 3; i++) {
 		it.connect = -ECONNREFUSED;
-		assert_int_equal(EXIT_UNREACHABLE, iseradm(mode_daemon, lines[i], NULL));
+		assert_int_equal(STATUS_NO_DAEMON, iseradm(mode_daemon, lines[i], NULL));
 		assert_string_equal(it.err, "iseradm: iserd does not run with /run/iseran\n");
 		assert_int_equal(0, it.started);
 	}
-	assert_int_equal(EXIT_UNREACHABLE, iseradm(mode_daemon, "--runtime-dir /elsewhere", NULL));
+	assert_int_equal(STATUS_NO_DAEMON, iseradm(mode_daemon, "--runtime-dir /elsewhere", NULL));
 	assert_non_null(strstr(it.err, "with /elsewhere"));
 }
 
@@ -75,10 +75,10 @@ static void stop_returns_once_the_process_has_ended(void **state)
 
 	(void)state;
 	snprintf(status, sizeof(status), "{\"pid\": %d}", (int)ended_process());
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "-o stop", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "-o stop", a));
 	assert_string_equal("{\"verb\":\"status\"}", it.asked[0]);
 	assert_string_equal("{\"verb\":\"stop\"}", it.asked[1]);
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "-o stop --force", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "-o stop --force", a));
 	assert_string_equal("{\"verb\":\"stop\",\"force\":true}", it.asked[1]);
 }
 
@@ -86,11 +86,11 @@ static void a_refused_stop_is_not_waited_for(void **state)
 {
 	const struct answer a[] = {
 		{0, "{\"pid\": 1}", NULL},
-		{EXIT_FAILED, "{\"error\": \"/dev/loop3 is in use\"}", NULL},
+		{STATUS_FAILED, "{\"error\": \"/dev/loop3 is in use\"}", NULL},
 	};
 
 	(void)state;
-	assert_int_equal(EXIT_FAILED, iseradm(mode_daemon, "-o stop", a));
+	assert_int_equal(STATUS_FAILED, iseradm(mode_daemon, "-o stop", a));
 	assert_string_equal("iseradm: /dev/loop3 is in use\n", it.err);
 }
 
@@ -99,19 +99,19 @@ static void log_needs_a_level(void **state)
 	const struct answer a[] = {{0, NULL, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_USAGE, iseradm(mode_daemon, "-o log", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_daemon, "-o log", NULL));
 	assert_non_null(strstr(it.err, "-v error, warning, info or debug"));
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "-o log -v debug", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "-o log -v debug", a));
 	assert_string_equal("{\"verb\":\"set-log\",\"level\":\"debug\"}", it.asked[0]);
 }
 
 static void wrong_words_are_usage(void **state)
 {
 	(void)state;
-	assert_int_equal(EXIT_USAGE, iseradm(mode_daemon, "-o halt", NULL));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_daemon, "now", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_daemon, "-o halt", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_daemon, "now", NULL));
 	assert_non_null(strstr(it.err, "'now' belongs to no option"));
-	assert_int_equal(EXIT_OK, iseradm(mode_daemon, "--help", NULL));
+	assert_int_equal(STATUS_OK, iseradm(mode_daemon, "--help", NULL));
 	assert_non_null(strstr(it.out, "-o stop [--force]"));
 }
 

@@ -15,10 +15,10 @@ static void targets_are_listed_as_iscsiadm_does(void **state)
 	const struct answer a[] = {{0, TWO, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_discovery, "-t st -p 192.0.2.1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-t st -p 192.0.2.1", a));
 	assert_string_equal("{\"verb\":\"discovery\",\"portal\":\"192.0.2.1\"}", it.asked[0]);
 	assert_string_equal("192.0.2.1:3260,1 iqn.x:a\n192.0.2.1:3260,2 iqn.x:b\n", it.out);
-	assert_int_equal(EXIT_OK, iseradm(mode_discovery, "-p 192.0.2.1 -I default -P 1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-p 192.0.2.1 -I default -P 1", a));
 	assert_string_equal(
 		"{\"verb\":\"discovery\",\"portal\":\"192.0.2.1\",\"transport\":\"tcp\"}",
 		it.asked[0]);
@@ -36,7 +36,7 @@ static void a_list_that_was_cut_is_said_so(void **state)
 		NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_discovery, "-p 192.0.2.1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-p 192.0.2.1", a));
 	assert_string_equal("iseradm: there are more targets than can be listed\n", it.err);
 }
 
@@ -45,17 +45,17 @@ static void no_target_is_not_found(void **state)
 	const struct answer a[] = {{0, "{\"targets\": []}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_discovery, "-p 192.0.2.1", a));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_discovery, "-p 192.0.2.1", a));
 	assert_string_equal("iseradm: 192.0.2.1 tells of no target that we may see\n", it.err);
 }
 
 static void a_refused_connection_is_told(void **state)
 {
 	const struct answer a[] = {
-		{EXIT_UNREACHABLE, "{\"error\": \"192.0.2.1:3260: connection refused\"}", NULL}};
+		{STATUS_NO_DAEMON, "{\"error\": \"192.0.2.1:3260: connection refused\"}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_UNREACHABLE, iseradm(mode_discovery, "-p 192.0.2.1 -l", a));
+	assert_int_equal(STATUS_NO_DAEMON, iseradm(mode_discovery, "-p 192.0.2.1 -l", a));
 	assert_string_equal("iseradm: 192.0.2.1:3260: connection refused\n", it.err);
 	assert_int_equal(1, it.answered);
 }
@@ -74,7 +74,8 @@ static void login_follows_for_each_target(void **state)
 
 	(void)state;
 	/* the first failure is what the tool ends with; the others are tried all the same */
-	assert_int_equal(EXIT_REFUSED, iseradm(mode_discovery, "-p 192.0.2.1 -I iser --login", a));
+	assert_int_equal(
+		STATUS_UNREACHABLE, iseradm(mode_discovery, "-p 192.0.2.1 -I iser --login", a));
 	assert_int_equal(3, it.answered);
 	assert_string_equal(
 		"{\"verb\":\"login\",\"target\":\"iqn.x:a\",\"portal\":\"192.0.2.1:3260\","
@@ -90,15 +91,15 @@ static void chap_goes_along_under_the_names_of_the_settings(void **state)
 
 	(void)state;
 	assert_int_equal(
-		EXIT_OK, iseradm(mode_discovery,
-				 "-p 192.0.2.1 --username me --password secret --username-in it "
-				 "--password-in other",
-				 a));
+		STATUS_OK, iseradm(mode_discovery,
+				   "-p 192.0.2.1 --username me --password secret --username-in it "
+				   "--password-in other",
+				   a));
 	assert_string_equal("{\"verb\":\"discovery\",\"portal\":\"192.0.2.1\",\"auth\":{"
 			    "\"username\":\"me\",\"password\":\"secret\",\"username_in\":\"it\","
 			    "\"password_in\":\"other\"}}",
 		it.asked[0]);
-	assert_int_equal(EXIT_USAGE, iseradm(mode_discovery, "-p 192.0.2.1 --username me", a));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discovery, "-p 192.0.2.1 --username me", a));
 	assert_non_null(strstr(it.err, "--username needs --password"));
 }
 
@@ -106,8 +107,8 @@ static void a_secret_whose_file_is_missing_asks_nothing(void **state)
 {
 	(void)state;
 	assert_int_not_equal(
-		EXIT_OK, iseradm(mode_discovery,
-				 "-p h --username me --password @/nonexistent/secret", NULL));
+		STATUS_OK, iseradm(mode_discovery,
+				   "-p h --username me --password @/nonexistent/secret", NULL));
 	assert_non_null(strstr(it.err, "/nonexistent/secret"));
 	assert_int_equal(0, it.answered);
 }
@@ -123,25 +124,25 @@ static void earlier_discoveries_are_listed(void **state)
 	const struct answer none[] = {{0, "{\"discoveries\": []}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_discovery, "", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "", a));
 	assert_string_equal("{\"verb\":\"discovery-list\"}", it.asked[0]);
 	assert_string_equal("192.0.2.1:3260 via sendtargets over iser\n"
 			    "/s/send_targets/x: line 3 is no setting\n",
 		it.out);
-	assert_int_equal(EXIT_OK, iseradm(mode_discovery, "-P 1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-P 1", a));
 	assert_memory_equal("DiscoveryAddress: 192.0.2.1:3260\nTarget: iqn.x:a\n", it.out, 49);
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_discovery, "", none));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_discovery, "", none));
 	assert_string_equal("iseradm: No records found\n", it.err);
 }
 
 static void wrong_words_are_usage(void **state)
 {
 	(void)state;
-	assert_int_equal(EXIT_USAGE, iseradm(mode_discovery, "-t isns -p h", NULL));
+	assert_int_equal(STATUS_DISCOVERY_TYPE, iseradm(mode_discovery, "-t isns -p h", NULL));
 	assert_non_null(strstr(it.err, "sendtargets (or st) is the only type"));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_discovery, "-t st", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discovery, "-t st", NULL));
 	assert_non_null(strstr(it.err, "which portal?"));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_discovery, "-p h -I rds", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discovery, "-p h -I rds", NULL));
 	assert_non_null(strstr(it.err, "-I rds"));
 }
 

@@ -43,7 +43,7 @@ static void a_list_needs_a_target_alone(void **state)
 
 	(void)state;
 	file.opened = false;
-	assert_int_equal(EXIT_OK, iseradm(mode_lun, "-T iqn.x:a -o list", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_lun, "-T iqn.x:a -o list", a));
 	assert_string_equal(
 		"{\"verb\":\"lun\",\"operation\":\"list\",\"target\":\"iqn.x:a\"}", it.asked[0]);
 	assert_false(file.opened);
@@ -55,7 +55,7 @@ static void a_read_sends_its_range_and_its_file(void **state)
 	const struct answer a[] = {{0, COPIED, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK,
+	assert_int_equal(STATUS_OK,
 		iseradm(mode_lun,
 			"-T iqn.x:a -p h -I tcp -l 2 -o read --offset 4K --length 1M -F image", a));
 	assert_string_equal("{\"verb\":\"lun\",\"operation\":\"read\",\"target\":\"iqn.x:a\","
@@ -74,10 +74,10 @@ static void words_do_not_get_among_data(void **state)
 
 	(void)state;
 	/* standard output has the data */
-	assert_int_equal(EXIT_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o read", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o read", a));
 	assert_string_equal("", it.out);
 	/* LUN 0 is a LUN */
-	assert_int_equal(EXIT_OK, iseradm(mode_lun, "-T iqn.x:a -l 0 -o write --force", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_lun, "-T iqn.x:a -l 0 -o write --force", a));
 	assert_non_null(strstr(it.asked[0], "\"force\":true,\"lun\":0}"));
 	assert_false(file.write);
 	assert_true(*it.out);
@@ -88,13 +88,13 @@ static void a_measurement_has_its_defaults(void **state)
 	const struct answer a[] = {{0, "{\"rw\": \"randread\", \"iops\": 100.0}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o bench", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o bench", a));
 	assert_string_equal(
 		"{\"verb\":\"lun\",\"operation\":\"bench\",\"target\":\"iqn.x:a\",\"lun\":2,"
 		"\"rw\":\"randread\",\"bs\":4096,\"iodepth\":1,\"runtime_ms\":5000,"
 		"\"rwmixread\":50,\"busy_poll_us\":0}",
 		it.asked[0]);
-	assert_int_equal(EXIT_OK,
+	assert_int_equal(STATUS_OK,
 		iseradm(mode_lun,
 			"-T iqn.x:a -l 2 -o bench --rw randrw --bs 8k --iodepth 32 --runtime 2 "
 			"--rwmixread 70 --size 1G --plain",
@@ -110,28 +110,29 @@ static void progress_goes_to_standard_errors(void **state)
 
 	(void)state;
 	assert_int_equal(
-		EXIT_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o verify -F f --progress", a));
+		STATUS_OK, iseradm(mode_lun, "-T iqn.x:a -l 2 -o verify -F f --progress", a));
 	assert_non_null(strstr(it.err, "25 %"));
 	assert_null(strstr(it.out, "25 %"));
 }
 
 static void a_failure_reaches_the_file_too(void **state)
 {
-	const struct answer a[] = {{EXIT_NOT_FOUND, "{\"error\": \"no LUN 2\"}", NULL}};
+	const struct answer a[] = {{STATUS_NOT_FOUND, "{\"error\": \"no LUN 2\"}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_lun, "-T iqn.x:a -l 2 -o copy-out -F f", a));
+	assert_int_equal(
+		STATUS_NOT_FOUND, iseradm(mode_lun, "-T iqn.x:a -l 2 -o copy-out -F f", a));
 	assert_string_equal("iseradm: no LUN 2\n", it.err);
-	assert_int_equal(EXIT_NOT_FOUND, file.closed_with);
+	assert_int_equal(STATUS_NOT_FOUND, file.closed_with);
 	assert_string_equal("", it.out);
 }
 
 static void a_file_that_cannot_be_opened_asks_nothing(void **state)
 {
 	(void)state;
-	file.status = EXIT_FAILED;
-	assert_int_equal(EXIT_FAILED, iseradm(mode_lun, "-T iqn.x:a -l 2 -o copy-in -F f", NULL));
-	file.status = EXIT_OK;
+	file.status = STATUS_FAILED;
+	assert_int_equal(STATUS_FAILED, iseradm(mode_lun, "-T iqn.x:a -l 2 -o copy-in -F f", NULL));
+	file.status = STATUS_OK;
 	assert_int_equal(0, it.answered);
 }
 
@@ -154,7 +155,7 @@ static void wrong_words_are_usage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(EXIT_USAGE, iseradm(mode_lun, rows[i].line, NULL));
+		assert_int_equal(STATUS_USAGE, iseradm(mode_lun, rows[i].line, NULL));
 		assert_non_null(strstr(it.err, rows[i].says));
 		assert_int_equal(0, it.answered);
 	}

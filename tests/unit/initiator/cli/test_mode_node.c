@@ -20,12 +20,12 @@ static void records_are_listed(void **state)
 	const struct answer a[] = {{0, NODES, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "", a));
 	assert_string_equal("{\"verb\":\"node-list\"}", it.asked[0]);
 	assert_string_equal("192.0.2.1:3260,1 iqn.x:a\n192.0.2.1:3260,1 iqn.x:b\n"
 			    "192.0.2.1:3260,1 iqn.x:c\n",
 		it.out);
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-P 1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-P 1", a));
 	assert_memory_equal(
 		"Target: iqn.x:a\n\tPortal: 192.0.2.1:3260,1\n\t\tIface Name: iser\n", it.out, 60);
 }
@@ -35,7 +35,7 @@ static void a_record_is_shown_as_iscsiadm_writes_it(void **state)
 	const struct answer a[] = {{0, NODES, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-T iqn.x:a -p 192.0.2.1 -I iser -S", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -p 192.0.2.1 -I iser -S", a));
 	assert_string_equal(
 		"{\"verb\":\"node-list\",\"target\":\"iqn.x:a\",\"portal\":\"192.0.2.1\","
 		"\"transport\":\"iser\",\"show_secrets\":true}",
@@ -56,7 +56,7 @@ static void a_record_that_cannot_be_read_is_told_beside_the_others(void **state)
 		NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_FAILED, iseradm(mode_node, "", a));
+	assert_int_equal(STATUS_DATABASE, iseradm(mode_node, "", a));
 	assert_string_equal("h:1,1 iqn.x:a\n", it.out);
 	assert_string_equal("iseradm: /s/nodes/x: line 2 is no setting\n", it.err);
 }
@@ -66,12 +66,12 @@ static void no_record_is_not_found(void **state)
 	const struct answer a[] = {{0, "{\"nodes\": [], \"unreadable\": []}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_node, "-T iqn.x:z", a));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_node, "-T iqn.x:z", a));
 	assert_string_equal("iseradm: No records found\n", it.err);
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_node, "--login manual", a));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_node, "--login manual", a));
 	assert_string_equal("iseradm: No records found\n", it.err);
 	/* JSON says it itself */
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "--json", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "--json", a));
 }
 
 static void a_new_record_is_told_in_iscsiadms_words(void **state)
@@ -80,14 +80,14 @@ static void a_new_record_is_told_in_iscsiadms_words(void **state)
 
 	(void)state;
 	assert_int_equal(
-		EXIT_OK, iseradm(mode_node, "-o new -T iqn.x:n -p 192.0.2.1:3260 -I tcp", a));
+		STATUS_OK, iseradm(mode_node, "-o new -T iqn.x:n -p 192.0.2.1:3260 -I tcp", a));
 	assert_string_equal("{\"verb\":\"node-new\",\"target\":\"iqn.x:n\",\"portal\":"
 			    "\"192.0.2.1:3260\",\"transport\":\"tcp\"}",
 		it.asked[0]);
 	assert_string_equal("New iSCSI node [iface: default, target: iqn.x:n, portal: "
 			    "192.0.2.1,3260] added\n",
 		it.out);
-	assert_int_equal(EXIT_USAGE, iseradm(mode_node, "-o new -T iqn.x:n", a));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-o new -T iqn.x:n", a));
 	assert_int_equal(0, it.answered);
 }
 
@@ -96,16 +96,16 @@ static void updates_name_their_setting(void **state)
 	const struct answer a[] = {{0, NULL, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK,
+	assert_int_equal(STATUS_OK,
 		iseradm(mode_node, "-T iqn.x:a -o update -n node.startup -v automatic", a));
 	assert_string_equal(
 		"{\"verb\":\"node-update\",\"target\":\"iqn.x:a\",\"name\":\"node.startup\","
 		"\"value\":\"automatic\"}",
 		it.asked[0]);
-	assert_int_equal(EXIT_USAGE, iseradm(mode_node, "-o update -n node.startup", a));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_node, "-n node.startup -v manual", a));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-o update -n node.startup", a));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-n node.startup -v manual", a));
 	assert_non_null(strstr(it.err, "-n and -v belong to -o update"));
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-T iqn.x:a -o delete", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -o delete", a));
 	assert_string_equal("{\"verb\":\"node-delete\",\"target\":\"iqn.x:a\"}", it.asked[0]);
 }
 
@@ -114,11 +114,11 @@ static void logins_may_be_for_all_or_for_some(void **state)
 	const struct answer a[] = {{0, "{\"logins\": [{\"ok\": true}]}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-T iqn.x:a --login", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a --login", a));
 	assert_string_equal("{\"verb\":\"login\",\"target\":\"iqn.x:a\"}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "--login all", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "--login all", a));
 	assert_string_equal("{\"verb\":\"login\"}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-L automatic", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-L automatic", a));
 	assert_string_equal("{\"verb\":\"login-automatic\"}", it.asked[0]);
 }
 
@@ -130,7 +130,7 @@ static void manual_logins_are_those_whose_record_says_so(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-L manual", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-L manual", a));
 	assert_int_equal(2, it.answered);
 	assert_string_equal(
 		"{\"verb\":\"login\",\"target\":\"iqn.x:a\",\"portal\":\"192.0.2.1:3260\","
@@ -146,7 +146,7 @@ static void logins_are_told_as_they_come(void **state)
 		"\"iser\"}}"}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-T iqn.x:a -l", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -l", a));
 	assert_string_equal(
 		"Logging in to [iface: iser, target: iqn.x:a, portal: 192.0.2.1,3260]\n", it.out);
 }
@@ -156,12 +156,12 @@ static void logout_and_rescan_are_asked_for(void **state)
 	const struct answer a[] = {{0, "{}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-T iqn.x:a -u --force", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -u --force", a));
 	assert_string_equal(
 		"{\"verb\":\"logout\",\"target\":\"iqn.x:a\",\"force\":true}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-U all", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-U all", a));
 	assert_string_equal("{\"verb\":\"logout\"}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_node, "-R", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-R", a));
 	assert_string_equal("{\"verb\":\"rescan\"}", it.asked[0]);
 }
 
@@ -180,7 +180,7 @@ static void wrong_words_are_usage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		assert_int_equal(EXIT_USAGE, iseradm(mode_node, lines[i], NULL));
+		assert_int_equal(STATUS_USAGE, iseradm(mode_node, lines[i], NULL));
 		assert_memory_equal("iseradm", it.err, 7);
 		assert_int_equal(0, it.answered);
 	}

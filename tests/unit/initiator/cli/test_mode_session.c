@@ -22,12 +22,12 @@ static void sessions_are_listed(void **state)
 	const struct answer a[] = {{0, ONE, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "", a));
 	assert_string_equal("{\"verb\":\"sessions\"}", it.asked[0]);
 	assert_string_equal("tcp: [4] 192.0.2.1:3260,1 iqn.x:y (non-flash)\n", it.out);
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "-P 1", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "-P 1", a));
 	assert_memory_equal("Target: iqn.x:y", it.out, 15);
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "-r 4 --stats", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "-r 4 --stats", a));
 	assert_string_equal("{\"verb\":\"sessions\",\"session\":4}", it.asked[0]);
 	assert_non_null(strstr(it.out, "tasks_done: 9"));
 }
@@ -37,9 +37,9 @@ static void no_session_is_not_found(void **state)
 	const struct answer a[] = {{0, NONE, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_session, "", a));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_session, "", a));
 	assert_string_equal("iseradm: No active sessions.\n", it.err);
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_session, "-r 9", a));
+	assert_int_equal(STATUS_NO_SESSION, iseradm(mode_session, "-r 9", a));
 	assert_string_equal("iseradm: there is no session 9; -m session lists them\n", it.err);
 }
 
@@ -50,9 +50,9 @@ static void an_iserd_that_does_not_run_has_no_sessions(void **state)
 	(void)state;
 	it.connect = -ENOENT;
 	it.starts = true;
-	assert_int_equal(EXIT_NOT_FOUND, iseradm(mode_session, "", NULL));
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_session, "", NULL));
 	assert_string_equal("iseradm: No active sessions.\n", it.err);
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "--json", NULL));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "--json", NULL));
 	o = json(it.out);
 	assert_int_equal(0, field_count(o, "sessions"));
 	assert_non_null(field_object(o, "sessions"));
@@ -66,11 +66,11 @@ static void logout_and_rescan_are_asked_for_by_number(void **state)
 	const struct answer scan[] = {{0, "{\"rescans\": []}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "-r 4 -u", out));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "-r 4 -u", out));
 	assert_string_equal("{\"verb\":\"logout\",\"session\":4}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "-u --force", out));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "-u --force", out));
 	assert_string_equal("{\"verb\":\"logout\",\"force\":true}", it.asked[0]);
-	assert_int_equal(EXIT_OK, iseradm(mode_session, "-r 4 -R", scan));
+	assert_int_equal(STATUS_OK, iseradm(mode_session, "-r 4 -R", scan));
 	assert_string_equal("{\"verb\":\"rescan\",\"session\":4}", it.asked[0]);
 }
 
@@ -83,7 +83,7 @@ static void a_failed_logout_gives_its_status(void **state)
 		NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_FAILED, iseradm(mode_session, "-r 4 -u", a));
+	assert_int_equal(STATUS_FAILED, iseradm(mode_session, "-r 4 -u", a));
 	assert_string_equal("iseradm: Could not logout of [sid: 4, target: iqn.x:y, portal: "
 			    "192.0.2.1,3260]: it is mounted\n",
 		it.err);
@@ -92,10 +92,10 @@ static void a_failed_logout_gives_its_status(void **state)
 static void wrong_words_are_usage(void **state)
 {
 	(void)state;
-	assert_int_equal(EXIT_USAGE, iseradm(mode_session, "-u -R", NULL));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_session, "-r 0", NULL));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_session, "-P 4", NULL));
-	assert_int_equal(EXIT_USAGE, iseradm(mode_session, "-r one", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_session, "-u -R", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_session, "-r 0", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_session, "-P 4", NULL));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_session, "-r one", NULL));
 	assert_int_equal(0, it.answered);
 }
 

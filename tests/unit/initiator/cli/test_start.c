@@ -94,7 +94,7 @@ static void it_runs_with_the_directories_and_logs_to_a_file(void **state)
 	(void)state;
 	/* "$4" is the runtime directory, which was made before */
 	script("echo \"$0 $1 $2 $3 $4\"; touch \"$4/iserd.sock\"");
-	assert_int_equal(EXIT_OK, start());
+	assert_int_equal(STATUS_OK, start());
 	assert_string_equal("", error);
 	snprintf(log, sizeof(log), "%s/run/a/iserd.log", root);
 	f = fopen(log, "r");
@@ -108,7 +108,7 @@ static void its_last_line_says_why_it_has_ended(void **state)
 {
 	(void)state;
 	script("echo first; echo 'iserd: state directory /state: no space' >&2; exit 1");
-	assert_int_equal(EXIT_UNREACHABLE, start());
+	assert_int_equal(STATUS_NO_DAEMON, start());
 	assert_string_equal(
 		"iseradm: iserd does not start: state directory /state: no space\n", error);
 }
@@ -121,7 +121,7 @@ static void one_that_ended_without_a_word_is_said(void **state)
 	snprintf(want, sizeof(want), "%s/run/a/iserd.log", root);
 	unlink(want); /* of tests before */
 	script("exit 1");
-	assert_int_equal(EXIT_UNREACHABLE, start());
+	assert_int_equal(STATUS_NO_DAEMON, start());
 	snprintf(want, sizeof(want), "iseradm: iserd does not start: it left no word in %s/", root);
 	assert_memory_equal(want, error, strlen(want));
 }
@@ -130,7 +130,7 @@ static void an_iserd_that_is_nowhere_is_said(void **state)
 {
 	(void)state;
 	setenv("PATH", root, 1);
-	assert_int_equal(EXIT_UNREACHABLE, start());
+	assert_int_equal(STATUS_NO_DAEMON, start());
 	assert_string_equal(
 		"iseradm: iserd does not start: cannot be run: No such file or directory\n", error);
 }
@@ -140,7 +140,7 @@ static void another_start_that_was_faster_is_good_too(void **state)
 	(void)state;
 	/* ours finds the lock taken and ends, the other one answers */
 	script("touch \"$4/iserd.sock\"; exit 6");
-	assert_int_equal(EXIT_OK, start());
+	assert_int_equal(STATUS_OK, start());
 }
 
 static void a_directory_that_cannot_be_made_is_named(void **state)
@@ -153,7 +153,7 @@ static void a_directory_that_cannot_be_made_is_named(void **state)
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fclose(f);
-	assert_int_equal(EXIT_UNREACHABLE, start());
+	assert_int_equal(STATUS_NO_DAEMON, start());
 	assert_non_null(strstr(error, "iserd does not run, and cannot be started: "));
 	assert_non_null(strstr(error, "run/a/iserd.log: Not a directory"));
 }

@@ -87,7 +87,7 @@ static void login_tells_its_beginning_and_its_end(void **state)
 	iserd.reply = "{\"ok\": true, \"logins\": [{" ENTRY ", \"session\": 1, \"ok\": true, "
 		      "\"status\": 0, \"error\": null}]}";
 	c = run_caught(run_logins, &status);
-	assert_int_equal(EXIT_OK, status);
+	assert_int_equal(STATUS_OK, status);
 	assert_string_equal("Logging in to [iface: iser, target: iqn.x:y, portal: 127.0.0.1,3260]\n"
 			    "Login to [iface: iser, target: iqn.x:y, portal: 127.0.0.1,3260] "
 			    "successful.\n",
@@ -108,7 +108,7 @@ static void login_without_block_devices_is_good_but_warned_of(void **state)
 	iserd.progress[1] = NULL;
 	iserd.reply = "{\"ok\": true, \"logins\": [{" ENTRY ", \"session\": 1, \"ok\": true}]}";
 	c = run_caught(run_logins, &status);
-	assert_int_equal(EXIT_OK, status);
+	assert_int_equal(STATUS_OK, status);
 	assert_string_equal("iseradm: warning: LUN 5 (and 2 more) has no block device: no FUSE; "
 			    "-m lun reads and writes it without\n",
 		c.text[1]);
@@ -127,7 +127,7 @@ static void logout_tells_the_session(void **state)
 	iserd.reply = "{\"ok\": true, \"logouts\": [{" ENTRY ", \"session\": 7, \"ok\": true, "
 		      "\"status\": 0}]}";
 	c = run_caught(run_logouts, &status);
-	assert_int_equal(EXIT_OK, status);
+	assert_int_equal(STATUS_OK, status);
 	assert_string_equal(
 		"Logging out of session [sid: 7, target: iqn.x:y, portal: 127.0.0.1,3260]\n"
 		"Logout of [sid: 7, target: iqn.x:y, portal: 127.0.0.1,3260] successful.\n",
@@ -144,10 +144,10 @@ static void failed_login_is_one_line_and_its_status(void **state)
 	iserd.progress[0] = "{\"begun\": {" ENTRY "}}";
 	iserd.progress[1] = "{\"ended\": {" ENTRY ", \"ok\": false}}";
 	iserd.progress[2] = NULL;
-	iserd.reply = "{\"ok\": true, \"logins\": [{" ENTRY ", \"ok\": false, \"status\": 4, "
+	iserd.reply = "{\"ok\": true, \"logins\": [{" ENTRY ", \"ok\": false, \"status\": 24, "
 		      "\"error\": \"wrong secret\"}, {" ENTRY ", \"ok\": true}]}";
 	c = run_caught(run_logins, &status);
-	assert_int_equal(EXIT_REFUSED, status);
+	assert_int_equal(STATUS_AUTH, status);
 	assert_string_equal("iseradm: Could not login to [iface: iser, target: iqn.x:y, portal: "
 			    "127.0.0.1,3260]: wrong secret\n",
 		c.text[1]);
@@ -163,9 +163,9 @@ static void record_that_cannot_be_read_has_no_target_to_tell(void **state)
 	iserd.progress[0] = "{\"ended\": {\"target\": null, \"ok\": false}}";
 	iserd.progress[1] = NULL;
 	iserd.reply = "{\"ok\": true, \"logins\": [{\"target\": null, \"portal\": null, "
-		      "\"ok\": false, \"status\": 2, \"error\": \"nodes/x: line 3\"}]}";
+		      "\"ok\": false, \"status\": 6, \"error\": \"nodes/x: line 3\"}]}";
 	c = run_caught(run_logins, &status);
-	assert_int_equal(EXIT_USAGE, status);
+	assert_int_equal(STATUS_DATABASE, status);
 	assert_string_equal("", c.text[0]);
 	assert_string_equal("iseradm: nodes/x: line 3\n", c.text[1]);
 	free_output(&c);

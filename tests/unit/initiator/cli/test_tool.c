@@ -14,7 +14,7 @@ static int question(int argc, char **argv)
 	(void)argv;
 	status = tool_ask(&none, &c, &reply);
 	assert_null(c.request);
-	assert_true(status == EXIT_OK || !reply);
+	assert_true(status == STATUS_OK || !reply);
 	json_object_put(reply);
 	return status;
 }
@@ -54,13 +54,13 @@ static void an_iserd_that_does_not_run_is_started(void **state)
 	(void)state;
 	it.starts = true;
 	it.connect = -ENOENT;
-	assert_int_equal(EXIT_OK, iseradm(question, "", a));
+	assert_int_equal(STATUS_OK, iseradm(question, "", a));
 	assert_int_equal(1, it.started);
 	it.connect = -ECONNREFUSED; /* a socket that a killed one left */
-	assert_int_equal(EXIT_OK, iseradm(question, "", a));
+	assert_int_equal(STATUS_OK, iseradm(question, "", a));
 	assert_int_equal(1, it.started);
 	it.connect = -ENOENT;
-	assert_int_equal(EXIT_UNREACHABLE, iseradm(question_to_who_runs, "", a));
+	assert_int_equal(STATUS_NO_DAEMON, iseradm(question_to_who_runs, "", a));
 	assert_int_equal(0, it.started);
 	assert_string_equal("", it.err);
 }
@@ -69,13 +69,13 @@ static void who_may_not_ask_is_told_who_may(void **state)
 {
 	(void)state;
 	it.connect = -EACCES;
-	assert_int_equal(EXIT_REFUSED, iseradm(question, "", NULL));
+	assert_int_equal(STATUS_ACCESS, iseradm(question, "", NULL));
 	assert_string_equal("iseradm: /run/iseran/iserd.sock: permission denied; try as root, or "
 			    "as the user that iserd runs as\n",
 		it.err);
 	assert_int_equal(0, it.started);
 	it.connect = -ENAMETOOLONG;
-	assert_int_equal(EXIT_UNREACHABLE, iseradm(question, "", NULL));
+	assert_int_equal(STATUS_NO_DAEMON, iseradm(question, "", NULL));
 	assert_string_equal("iseradm: /run/iseran/iserd.sock: File name too long\n", it.err);
 }
 
@@ -84,16 +84,16 @@ static void an_iserd_that_goes_away_is_told(void **state)
 	const struct answer a[] = {{-EPIPE, NULL, NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_UNREACHABLE, iseradm(question, "", a));
+	assert_int_equal(STATUS_DAEMON_LOST, iseradm(question, "", a));
 	assert_string_equal("iseradm: iserd went away before it answered: Broken pipe\n", it.err);
 }
 
 static void a_refusal_is_one_line_with_its_status(void **state)
 {
-	const struct answer a[] = {{EXIT_EXISTS, "{\"error\": \"there already\"}", NULL}};
+	const struct answer a[] = {{STATUS_EXISTS, "{\"error\": \"there already\"}", NULL}};
 
 	(void)state;
-	assert_int_equal(EXIT_EXISTS, iseradm(question, "", a));
+	assert_int_equal(STATUS_EXISTS, iseradm(question, "", a));
 	assert_string_equal("iseradm: there already\n", it.err);
 }
 
@@ -129,7 +129,7 @@ static void answers_worth_nothing_are_shown_in_json_alone(void **state)
 	struct json_object *o;
 
 	(void)state;
-	assert_int_equal(EXIT_OK, iseradm(tell_in_json, "", a));
+	assert_int_equal(STATUS_OK, iseradm(tell_in_json, "", a));
 	o = json(it.out);
 	assert_int_equal(3, field_number(o, "updated"));
 	json_object_put(o);

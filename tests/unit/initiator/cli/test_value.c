@@ -37,7 +37,7 @@ static void plain_word_is_the_value(void **state)
 	char out[32], message[256];
 
 	(void)state;
-	assert_int_equal(EXIT_OK, take_caught("CHAP", out, message));
+	assert_int_equal(STATUS_OK, take_caught("CHAP", out, message));
 	assert_string_equal("CHAP", out);
 }
 
@@ -46,9 +46,9 @@ static void file_gives_its_first_line(void **state)
 	char out[32], message[256];
 
 	(void)state;
-	assert_int_equal(EXIT_OK, take_caught(file_with("secret 12\nrest\n"), out, message));
+	assert_int_equal(STATUS_OK, take_caught(file_with("secret 12\nrest\n"), out, message));
 	assert_string_equal("secret 12", out);
-	assert_int_equal(EXIT_OK, take_caught(file_with("no newline"), out, message));
+	assert_int_equal(STATUS_OK, take_caught(file_with("no newline"), out, message));
 	assert_string_equal("no newline", out);
 }
 
@@ -59,7 +59,7 @@ static void dash_is_standard_input(void **state)
 
 	(void)state;
 	stdin = fmemopen(text, sizeof(text) - 1, "r");
-	assert_int_equal(EXIT_OK, take_caught("-", out, message));
+	assert_int_equal(STATUS_OK, take_caught("-", out, message));
 	fclose(stdin);
 	stdin = was;
 	assert_string_equal("from stdin", out);
@@ -70,11 +70,11 @@ static void file_that_is_not_there_empty_or_too_long_is_told(void **state)
 	char out[32], message[256];
 
 	(void)state;
-	assert_int_equal(EXIT_USAGE, take_caught("@/no/such/file", out, message));
+	assert_int_equal(STATUS_USAGE, take_caught("@/no/such/file", out, message));
 	assert_string_equal("iseradm: /no/such/file: No such file or directory\n", message);
-	assert_int_equal(EXIT_USAGE, take_caught(file_with(""), out, message));
+	assert_int_equal(STATUS_USAGE, take_caught(file_with(""), out, message));
 	assert_non_null(strstr(message, "there is no line in it"));
-	assert_int_equal(EXIT_USAGE,
+	assert_int_equal(STATUS_USAGE,
 		take_caught(file_with("0123456789012345678901234567890123\n"), out, message));
 	assert_non_null(strstr(message, "longer than any value"));
 	assert_null(strstr(message, "0123"));

@@ -96,7 +96,7 @@ int control_request_take_fd(struct control_request *r)
 void control_reply(struct control_request *r, struct json_object *json)
 {
 	assert_int_equal(r->answered++, 0);
-	r->status = EXIT_OK;
+	r->status = STATUS_OK;
 	r->reply = json;
 }
 
@@ -115,7 +115,7 @@ void control_fail(struct control_request *r, int status, const char *format, ...
 	va_list args;
 
 	assert_int_equal(r->answered++, 0);
-	assert_int_not_equal(status, EXIT_OK);
+	assert_int_not_equal(status, STATUS_OK);
 	r->status = status;
 	va_start(args, format);
 	vsnprintf(r->error, sizeof(r->error), format, args);

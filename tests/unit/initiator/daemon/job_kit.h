@@ -14,7 +14,7 @@ static struct {
 	struct fake_disk disk;
 	struct job job;
 	unsigned ends;
-	enum exit_status status;
+	enum ini_status status;
 	char line[JOB_LINE_SIZE];
 	struct json_object *result;
 } it;
@@ -26,7 +26,7 @@ void job_finish(struct job *j, struct json_object *result)
 	it.result = result;
 }
 
-void job_fail(struct job *j, enum exit_status status, const char *format, ...)
+void job_fail(struct job *j, enum ini_status status, const char *format, ...)
 {
 	va_list args;
 
@@ -42,7 +42,7 @@ void job_fail(struct job *j, enum exit_status status, const char *format, ...)
 
 void job_fail_io(struct job *j, const struct disk_io *io, int error)
 {
-	job_fail(j, EXIT_FAILED, "I/O %d at %llu: %s", (int)io->operation,
+	job_fail(j, STATUS_FAILED, "I/O %d at %llu: %s", (int)io->operation,
 		(unsigned long long)io->offset, strerror(-error));
 }
 
@@ -56,7 +56,7 @@ bool job_check_range(struct job *j)
 	if (o->offset + o->length <= info->size && o->offset % info->block_size == 0 &&
 		o->length % info->block_size == 0)
 		return true;
-	job_fail(j, EXIT_USAGE, "no range");
+	job_fail(j, STATUS_USAGE, "no range");
 	return false;
 }
 

@@ -49,7 +49,7 @@ static void only_automatic_records_are_logged_in(void **state)
 	autologin_start(&k->d);
 	assert_int_equal(1, login.tries);
 	assert_string_equal("iqn.2026-11.org.example:a", login.target);
-	ended(EXIT_OK, NULL);
+	ended(STATUS_OK, NULL);
 	assert_true(list_empty(&k->d.autologins));
 }
 
@@ -60,7 +60,7 @@ static void on_boot_is_automatic(void **state)
 	one(&k->d, TARGET, NODE_STARTUP_ONBOOT);
 	autologin_start(&k->d);
 	assert_int_equal(1, login.tries);
-	ended(EXIT_OK, NULL);
+	ended(STATUS_OK, NULL);
 }
 
 static void a_failed_login_is_tried_at_longer_and_longer_intervals(void **state)
@@ -73,12 +73,12 @@ static void a_failed_login_is_tried_at_longer_and_longer_intervals(void **state)
 	autologin_start(&k->d);
 	for (unsigned i = 0; i < ARRAY_SIZE(delays); i++) {
 		assert_int_equal(i + 1, login.tries);
-		ended(EXIT_UNREACHABLE, "connection refused");
+		ended(STATUS_UNREACHABLE, "connection refused");
 		loop_advance(k->d.loop, delays[i] * LOOP_NS_PER_S - 1);
 		assert_int_equal(i + 1, login.tries);
 		loop_advance(k->d.loop, 1);
 	}
-	ended(EXIT_OK, NULL);
+	ended(STATUS_OK, NULL);
 	loop_advance(k->d.loop, 120 * LOOP_NS_PER_S);
 	assert_int_equal(9, login.tries);
 }
@@ -99,12 +99,12 @@ static void the_same_reason_is_told_once(void **state)
 	one(&k->d, TARGET, NODE_STARTUP_AUTOMATIC);
 	autologin_start(&k->d);
 	for (int i = 0; i < 3; i++) {
-		ended(EXIT_UNREACHABLE, "connection refused");
+		ended(STATUS_UNREACHABLE, "connection refused");
 		loop_advance(k->d.loop, 4 * LOOP_NS_PER_S);
 	}
 	assert_int_equal(1, lines());
 	assert_non_null(strstr(logged, TARGET ": connection refused; it is tried again"));
-	ended(EXIT_TIMED_OUT, "no answer");
+	ended(STATUS_TIMED_OUT, "no answer");
 	assert_int_equal(2, lines());
 	autologin_stop(&k->d);
 }
@@ -115,7 +115,7 @@ static void who_changes_their_mind_is_heard(void **state)
 	struct node_record r = one(&k->d, TARGET, NODE_STARTUP_AUTOMATIC);
 
 	autologin_start(&k->d);
-	ended(EXIT_UNREACHABLE, "connection refused");
+	ended(STATUS_UNREACHABLE, "connection refused");
 	r.startup = NODE_STARTUP_MANUAL;
 	keep(&k->d, &r);
 	loop_advance(k->d.loop, 5 * LOOP_NS_PER_S);
@@ -129,7 +129,7 @@ static void a_deleted_record_is_not_tried_again(void **state)
 	struct node_record r = one(&k->d, TARGET, NODE_STARTUP_AUTOMATIC);
 
 	autologin_start(&k->d);
-	ended(EXIT_UNREACHABLE, "connection refused");
+	ended(STATUS_UNREACHABLE, "connection refused");
 	assert_int_equal(0, records_delete(k->d.records, &r, kit_why));
 	loop_advance(k->d.loop, 5 * LOOP_NS_PER_S);
 	assert_int_equal(1, login.tries);
@@ -141,16 +141,16 @@ static void who_logs_in_meanwhile_is_left_alone(void **state)
 	struct kit *k = *state;
 
 	one(&k->d, TARGET, NODE_STARTUP_AUTOMATIC);
-	login.status = EXIT_EXISTS;
+	login.status = STATUS_EXISTS;
 	autologin_start(&k->d);
 	assert_true(list_empty(&k->d.autologins));
-	login.status = EXIT_FAILED;
+	login.status = STATUS_FAILED;
 	autologin_start(&k->d);
 	assert_non_null(strstr(logged, "refused at once"));
-	login.status = EXIT_OK;
+	login.status = STATUS_OK;
 	loop_advance(k->d.loop, LOOP_NS_PER_S);
 	assert_int_equal(3, login.tries);
-	ended(EXIT_OK, NULL);
+	ended(STATUS_OK, NULL);
 }
 
 static void the_end_waits_for_the_try_under_way_alone(void **state)
@@ -162,7 +162,7 @@ static void the_end_waits_for_the_try_under_way_alone(void **state)
 	k->d.stopping = true;
 	autologin_stop(&k->d);
 	assert_false(list_empty(&k->d.autologins));
-	ended(EXIT_FAILED, "iserd is being stopped");
+	ended(STATUS_FAILED, "iserd is being stopped");
 	assert_true(list_empty(&k->d.autologins));
 }
 

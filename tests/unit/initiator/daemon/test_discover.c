@@ -159,7 +159,7 @@ static void a_record_in_use_is_not_taken_away(void **state)
 	it.in_use = true;
 	resolves();
 	finds(two, 1);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(0, records_read(k->d.records, &tcp, &n, kit_why));
 	request_free(&r);
 }
@@ -195,7 +195,7 @@ static void an_unknown_field_of_auth_is_usage(void **state)
 	struct control_request r;
 
 	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\", \"auth\": {\"user\": \"me\"}}");
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	assert_int_equal(0, k->d.busy);
 	assert_null(it.resolved);
 	request_free(&r);
@@ -211,14 +211,14 @@ static void failures_have_their_status_and_line(void **state)
 	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
 	resolves();
 	it.found(it.owner, &refused);
-	assert_int_equal(EXIT_UNREACHABLE, r.status);
+	assert_int_equal(STATUS_UNREACHABLE, r.status);
 	assert_string_equal(
 		"192.0.2.1:3260: connection refused; is a target listening on that port?", r.error);
 	request_free(&r);
 
 	begin(&k->d, &r, "{\"portal\": \"nowhere.example\"}");
 	it.resolved(it.owner, NULL, "nowhere.example:3260: unknown name");
-	assert_int_equal(EXIT_UNREACHABLE, r.status);
+	assert_int_equal(STATUS_UNREACHABLE, r.status);
 	assert_string_equal("nowhere.example:3260: unknown name", r.error);
 	request_free(&r);
 
@@ -226,7 +226,7 @@ static void failures_have_their_status_and_line(void **state)
 	it.no_mover = true;
 	resolves();
 	assert_int_equal(1, r.answered);
-	assert_int_not_equal(EXIT_OK, r.status);
+	assert_int_not_equal(STATUS_OK, r.status);
 	assert_int_equal(NODE_PROVIDER_VERBS, it.provider);
 	assert_int_equal(0, k->d.busy);
 	request_free(&r);
@@ -238,12 +238,12 @@ static void a_portal_is_needed_and_a_daemon_that_goes_on(void **state)
 	struct control_request r;
 
 	begin(&k->d, &r, "{}");
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	assert_string_equal("discovery needs a portal", r.error);
 	request_free(&r);
 	k->d.stopping = true;
 	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	request_free(&r);
 }
 
@@ -258,7 +258,7 @@ static void the_end_cancels_what_is_under_way(void **state)
 	resolves();
 	assert_int_equal(0, it.asked);
 	assert_int_equal(1, r.answered);
-	assert_int_not_equal(EXIT_OK, r.status);
+	assert_int_not_equal(STATUS_OK, r.status);
 	request_free(&r);
 
 	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");

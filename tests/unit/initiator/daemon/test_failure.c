@@ -18,14 +18,14 @@ static const char *line_of(int error, unsigned login_status, const char *why)
 static void statuses_tell_scripts_what_happened(void **state)
 {
 	(void)state;
-	assert_int_equal(failure_status(-ECONNREFUSED, 0), EXIT_UNREACHABLE);
-	assert_int_equal(failure_status(-EHOSTUNREACH, 0), EXIT_UNREACHABLE);
-	assert_int_equal(failure_status(-ENODEV, 0), EXIT_UNREACHABLE);
-	assert_int_equal(failure_status(-ETIMEDOUT, 0), EXIT_TIMED_OUT);
-	assert_int_equal(failure_status(-EACCES, LOGIN_AUTHENTICATION_FAILURE), EXIT_REFUSED);
-	assert_int_equal(failure_status(-ENOENT, LOGIN_NOT_FOUND), EXIT_NOT_FOUND);
-	assert_int_equal(failure_status(-EPROTO, 0), EXIT_FAILED);
-	assert_int_equal(failure_status(-EBUSY, LOGIN_SERVICE_UNAVAILABLE), EXIT_FAILED);
+	assert_int_equal(failure_status(-ECONNREFUSED, 0), STATUS_UNREACHABLE);
+	assert_int_equal(failure_status(-EHOSTUNREACH, 0), STATUS_UNREACHABLE);
+	assert_int_equal(failure_status(-ENODEV, 0), STATUS_NO_TRANSPORT);
+	assert_int_equal(failure_status(-ETIMEDOUT, 0), STATUS_TIMED_OUT);
+	assert_int_equal(failure_status(-EACCES, LOGIN_AUTHENTICATION_FAILURE), STATUS_AUTH);
+	assert_int_equal(failure_status(-ENOENT, LOGIN_NOT_FOUND), STATUS_LOGIN_FATAL);
+	assert_int_equal(failure_status(-EPROTO, 0), STATUS_LOGIN);
+	assert_int_equal(failure_status(-EBUSY, LOGIN_SERVICE_UNAVAILABLE), STATUS_LOGIN);
 }
 
 static void a_refused_connection_says_what_to_look_at(void **state)

@@ -30,7 +30,7 @@ bool job_request_read(struct job *j, struct control_request *r, struct json_obje
 	(void)j;
 	(void)json;
 	if (it.refuse)
-		control_fail(r, EXIT_USAGE, "no such operation");
+		control_fail(r, STATUS_USAGE, "no such operation");
 	return !it.refuse;
 }
 
@@ -38,7 +38,7 @@ void job_cancelled(struct loop_message *m)
 {
 	struct job *j = container_of(m, struct job, cancel);
 
-	j->status = EXIT_FAILED;
+	j->status = STATUS_FAILED;
 	strcpy(j->line, "given up");
 	loop_stop(j->loop);
 }
@@ -52,7 +52,7 @@ void *job_run(void *arg)
 		atomic_store(&j->total, 100);
 		atomic_store(&j->done, 40);
 		loop_run(j->loop);
-	} else if (it.run == EXIT_OK) {
+	} else if (it.run == STATUS_OK) {
 		j->result = json_object_new_object();
 		put_number(j->result, "bytes", 512);
 	} else {
@@ -93,7 +93,7 @@ static void a_job_that_is_done_gives_its_result(void **state)
 	struct kit *k = *state;
 	struct control_request r;
 
-	begin(&k->d, &r, EXIT_OK);
+	begin(&k->d, &r, STATUS_OK);
 	assert_int_equal(1, k->d.busy);
 	address_known();
 	wait_for(&k->d, &r);
@@ -108,10 +108,10 @@ static void a_job_that_fails_says_why(void **state)
 	struct kit *k = *state;
 	struct control_request r;
 
-	begin(&k->d, &r, EXIT_REFUSED);
+	begin(&k->d, &r, STATUS_ACCESS);
 	address_known();
 	wait_for(&k->d, &r);
-	assert_int_equal(EXIT_REFUSED, r.status);
+	assert_int_equal(STATUS_ACCESS, r.status);
 	assert_string_equal("LUN 3: it is write protected", r.error);
 	request_free(&r);
 }
@@ -123,7 +123,7 @@ static void a_wrong_request_takes_nothing(void **state)
 
 	it.refuse = true;
 	job_handle_lun(&k->d, &r, r.json);
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	assert_int_equal(0, k->d.busy);
 	assert_null(k->d.jobs[0]);
 	request_free(&r);
@@ -135,9 +135,9 @@ static void an_address_that_is_not_found_starts_no_thread(void **state)
 	struct control_request r;
 
 	settled_count = 0;
-	begin(&k->d, &r, EXIT_OK);
+	begin(&k->d, &r, STATUS_OK);
 	it.resolved(it.owner, NULL, "nowhere.example: unknown name");
-	assert_int_equal(EXIT_UNREACHABLE, r.status);
+	assert_int_equal(STATUS_UNREACHABLE, r.status);
 	assert_string_equal("nowhere.example: unknown name", r.error);
 	assert_int_equal(0, it.threads);
 	assert_int_equal(1, settled_count);
@@ -178,11 +178,11 @@ static void a_client_that_goes_away_cancels_its_job(void **state)
 	request_free(&r);
 
 	/* and before its address is known, it does not begin */
-	begin(&k->d, &r, EXIT_OK);
+	begin(&k->d, &r, STATUS_OK);
 	r.closed(r.closed_arg);
 	address_known();
 	assert_int_equal(1, r.answered);
-	assert_int_equal(EXIT_FAILED, r.status);
+	assert_int_equal(STATUS_FAILED, r.status);
 	assert_int_equal(0, it.threads);
 	request_free(&r);
 }
@@ -194,12 +194,12 @@ static void each_has_a_place_of_its_own_and_there_are_eight(void **state)
 	struct kit *k = *state;
 
 	for (unsigned i = 0; i < DAEMON_JOBS_MAX; i++) {
-		begin(&k->d, &r[i], EXIT_OK);
+		begin(&k->d, &r[i], STATUS_OK);
 		assert_int_equal(i, k->d.jobs[i]->place);
 		owners[i] = it.owner;
 	}
-	begin(&k->d, &more, EXIT_OK);
-	assert_int_equal(EXIT_FAILED, more.status);
+	begin(&k->d, &more, STATUS_OK);
+	assert_int_equal(STATUS_AGAIN, more.status);
 	assert_string_equal("8 such jobs are under way already; wait for one to end", more.error);
 	request_free(&more);
 	k->d.stopping = true; /* none is begun any more */
@@ -207,7 +207,7 @@ static void each_has_a_place_of_its_own_and_there_are_eight(void **state)
 	for (unsigned i = 0; i < DAEMON_JOBS_MAX; i++) {
 		it.owner = owners[i];
 		address_known();
-		assert_int_equal(EXIT_FAILED, r[i].status);
+		assert_int_equal(STATUS_FAILED, r[i].status);
 		request_free(&r[i]);
 	}
 	assert_int_equal(0, k->d.busy);
@@ -224,7 +224,7 @@ static void without_memory_it_is_refused(void **state)
 		alloc_fail_nth(n);
 		job_handle_lun(&k->d, &r, r.json);
 		alloc_fail_nth(0);
-		assert_int_equal(EXIT_FAILED, r.status);
+		assert_int_equal(STATUS_NO_MEMORY, r.status);
 		assert_int_equal(0, k->d.busy);
 		request_free(&r);
 	}

@@ -65,7 +65,7 @@ static void a_measurement_tells_rates_and_latencies(void **state)
 	(void)state;
 	setup(JOB_RANDREAD, 4096, 4);
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_true(result("ios") > 0);
 	assert_true(result("ios") == result("reads"));
 	assert_true(result("writes") == 0);
@@ -175,7 +175,7 @@ static void a_block_size_that_is_none_is_refused(void **state)
 		setup(JOB_RANDREAD, sizes[i], 1); /* no multiple of 512; larger than the disk */
 		job_bench_start(&it.job);
 		assert_int_equal(1, it.ends);
-		assert_int_equal(EXIT_USAGE, it.status);
+		assert_int_equal(STATUS_USAGE, it.status);
 		assert_non_null(strstr(it.line, "a multiple of 512"));
 		assert_int_equal(0, it.disk.o.fake->sent_count);
 		job_teardown();
@@ -197,7 +197,7 @@ static void a_disk_that_fails_ends_it_soon(void **state)
 	it.job.options.runtime_ms = 3600 * 1000;
 	it.disk.o.fake->override = fail_all;
 	run();
-	assert_int_equal(EXIT_FAILED, it.status);
+	assert_int_equal(STATUS_FAILED, it.status);
 	assert_null(it.result);
 	job_teardown();
 }

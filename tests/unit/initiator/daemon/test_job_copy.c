@@ -52,7 +52,7 @@ static void a_file_is_written_where_it_is_asked_and_flushed(void **state)
 	job_setup(&op_write, file_of(image, size));
 	it.job.options.offset = 8192;
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_memory_equal(content() + 8192, image, size);
 	assert_int_equal(0, content()[8191]);
 	assert_int_equal(0, content()[8192 + size]);
@@ -137,7 +137,7 @@ static void holes_and_zeroes_of_an_image_become_write_same(void **state)
 	job_setup(&op_copy_in, fd);
 	memset(content(), 0xff, DISK_SIZE);
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_memory_equal(content() + 3 * MIB, image, 4096);
 	assert_true(job_is_zero(content(), 3 * MIB));
 	assert_true(job_is_zero(content() + 3 * MIB + 4096, DISK_SIZE - 3 * MIB - 4096));
@@ -154,7 +154,7 @@ static void an_image_that_ends_within_a_block_is_filled_with_zeroes(void **state
 	job_setup(&op_copy_in, file_of(image, 1000));
 	memset(content(), 0xff, 2048);
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_memory_equal(content(), image, 1000);
 	assert_true(job_is_zero(content() + 1000, 24));
 	assert_int_equal(0xff, content()[1024]);
@@ -171,7 +171,7 @@ static void the_first_difference_is_told(void **state)
 	content()[MIB + MIB / 2] ^= 1;
 	content()[MIB + 77] ^= 1;
 	run();
-	assert_int_equal(EXIT_FAILED, it.status);
+	assert_int_equal(STATUS_FAILED, it.status);
 	assert_string_equal(
 		"LUN 0 differs from the file: the first difference is at byte 1048653", it.line);
 	job_teardown();
@@ -185,7 +185,7 @@ static void equal_is_equal_and_what_is_behind_the_end_does_not_count(void **stat
 	memcpy(content(), image, 100000);
 	content()[100000] = 0x55; /* in the last block, behind the file's end */
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_true(result("bytes") == 100000);
 	job_teardown();
 }
@@ -197,7 +197,7 @@ static void a_file_that_does_not_fit_writes_nothing(void **state)
 	job_setup(&op_write, file_of(image, MIB));
 	it.job.options.offset = DISK_SIZE - 4096;
 	run();
-	assert_int_equal(EXIT_USAGE, it.status);
+	assert_int_equal(STATUS_USAGE, it.status);
 	assert_string_equal("the file is too large: 1048576 bytes, where LUN 0 has 4096 from byte "
 			    "8384512 on; nothing was written",
 		it.line);
@@ -211,7 +211,7 @@ static void more_than_the_file_has_cannot_be_written(void **state)
 	job_setup(&op_write, file_of(image, 1024));
 	it.job.options.length = 2048;
 	run();
-	assert_int_equal(EXIT_USAGE, it.status);
+	assert_int_equal(STATUS_USAGE, it.status);
 	assert_string_equal("the file has 1024 bytes; 2048 are asked for", it.line);
 	job_teardown();
 }
@@ -234,7 +234,7 @@ static void an_empty_file_is_copied_well(void **state)
 	(void)state;
 	job_setup(&op_copy_in, file_of("", 0));
 	run();
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_true(result("bytes") == 0);
 	job_teardown();
 }
@@ -259,7 +259,7 @@ static void a_failed_write_ends_the_copy_with_its_place(void **state)
 	it.disk.o.fake->override = fail_second_write;
 	it.disk.o.fake->arg = &seen;
 	run();
-	assert_int_equal(EXIT_FAILED, it.status);
+	assert_int_equal(STATUS_FAILED, it.status);
 	assert_non_null(strstr(it.line, "I/O 1 at "));
 	assert_int_equal(0, commands(SCSI_SYNCHRONIZE_CACHE_10));
 	job_teardown();
@@ -276,7 +276,7 @@ static void a_file_that_cannot_be_read_is_told(void **state)
 	unlink(path);
 	job_setup(&op_write, only_write);
 	run();
-	assert_int_equal(EXIT_FAILED, it.status);
+	assert_int_equal(STATUS_FAILED, it.status);
 	assert_string_equal("the file: Bad file descriptor", it.line);
 	job_teardown();
 }
@@ -291,7 +291,7 @@ static void without_memory_it_fails_in_one_line(void **state)
 		alloc_fail_nth(0);
 		fake_turns(it.disk.o.fake);
 		assert_int_equal(1, it.ends);
-		assert_int_equal(EXIT_FAILED, it.status);
+		assert_int_equal(STATUS_NO_MEMORY, it.status);
 		assert_non_null(strstr(it.line, "no memory for the copy"));
 		job_teardown();
 	}

@@ -97,7 +97,7 @@ static void a_misspelt_operation_is_told_the_right_one(void **state)
 	struct control_request r;
 
 	assert_false(reads(*state, &r, "{\"operation\": \"copyin\", \"target\": \"" A "\"}", -1));
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	assert_string_equal("operation 'copyin' is not known; did you mean 'copy-in'?", r.error);
 	done(&r);
 	assert_false(reads(*state, &r, "{\"target\": \"" A "\"}", -1));
@@ -133,7 +133,7 @@ static void numbers_have_their_range(void **state)
 		snprintf(text, sizeof(text),
 			"{\"operation\": \"bench\", \"target\": \"" A "\", %s}", wrong[i].field);
 		assert_false(reads(*state, &r, text, -1));
-		assert_int_equal(EXIT_USAGE, r.status);
+		assert_int_equal(STATUS_USAGE, r.status);
 		assert_string_equal(wrong[i].line, r.error);
 		done(&r);
 	}
@@ -188,7 +188,7 @@ static void the_file_must_be_one_that_nobody_waits_for(void **state)
 	done(&r);
 	assert_int_equal(0, pipe(ends));
 	assert_false(reads(*state, &r, READ, ends[1]));
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	done(&r);
 	close(ends[0]);
 	assert_false(reads(*state, &r, READ, open("/dev/null", O_RDWR)));
@@ -229,7 +229,7 @@ static void no_record_is_needed_where_all_is_said(void **state)
 	assert_int_equal(NODE_TRANSPORT_ISER, job.record.transport);
 	done(&r);
 	assert_false(reads(*state, &r, "{\"operation\": \"list\", \"target\": \"" B "\"}", -1));
-	assert_int_equal(EXIT_NOT_FOUND, r.status);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
 	assert_string_equal(B ": no record of this target; -p HOST says where it is", r.error);
 	done(&r);
 }
@@ -292,7 +292,7 @@ static void nobody_writes_below_a_device_in_use(void **state)
 	list_append(&s->luns, &lun.link);
 	mounted = true;
 	assert_false(reads(k, &r, WRITE, memfd_create("t", 0)));
-	assert_int_equal(EXIT_FAILED, r.status);
+	assert_int_equal(STATUS_BUSY, r.status);
 	assert_string_equal("LUN 0 is /dev/loop3 here, which is mounted on /mnt; writing below it "
 			    "would spoil that; --force does it all the same",
 		r.error);

@@ -47,7 +47,7 @@ static void start_and_end(struct job *j)
 	it.started++;
 	assert_non_null(j->disk);
 	job_finish(j, json_object_new_object());
-	job_fail(j, EXIT_FAILED, "the first outcome counts");
+	job_fail(j, STATUS_FAILED, "the first outcome counts");
 }
 
 static void start_and_cancel(struct job *j)
@@ -73,7 +73,7 @@ static void start_and_lose_io(struct job *j)
 	left = (struct disk_io){
 		.operation = DISK_READ, .length = sizeof(data), .data = data, .done = left_done};
 	disk_submit(j->disk, &left);
-	job_fail(j, EXIT_FAILED, "the file: no space");
+	job_fail(j, STATUS_FAILED, "the file: no space");
 }
 
 static void release(struct job *j)
@@ -139,7 +139,7 @@ static void a_list_is_what_the_scan_has_found(void **state)
 
 	(void)state;
 	run(&op_list);
-	assert_int_equal(EXIT_OK, it.job.status);
+	assert_int_equal(STATUS_OK, it.job.status);
 	assert_true(json_object_object_get_ex(it.job.result, "luns", &luns));
 	assert_int_equal(1, json_object_array_length(luns));
 	assert_non_null(strstr(json_object_to_json_string(luns), "\"size\": 8388608"));
@@ -152,7 +152,7 @@ static void an_operation_begins_with_its_disk_and_ends_with_a_logout(void **stat
 	run(&op_end);
 	assert_int_equal(1, it.started);
 	assert_int_equal(1, it.released);
-	assert_int_equal(EXIT_OK, it.job.status);
+	assert_int_equal(STATUS_OK, it.job.status);
 	assert_string_equal("", it.job.line);
 	assert_int_equal(1, fake_count(it.fake, ISCSI_LOGOUT_REQUEST));
 }
@@ -163,7 +163,7 @@ static void a_lun_that_is_not_there_is_told_with_those_that_are(void **state)
 	it.job.options.lun = 7;
 	run(&op_end);
 	assert_int_equal(0, it.started);
-	assert_int_equal(EXIT_NOT_FOUND, it.job.status);
+	assert_int_equal(STATUS_NOT_FOUND, it.job.status);
 	assert_string_equal(FAKE_TARGET " has no disk at LUN 7; it has 0", it.job.line);
 }
 
@@ -171,7 +171,7 @@ static void a_cancelled_job_does_not_ask_the_target(void **state)
 {
 	(void)state;
 	run(&op_cancel);
-	assert_int_equal(EXIT_FAILED, it.job.status);
+	assert_int_equal(STATUS_FAILED, it.job.status);
 	assert_string_equal("given up, since it was told to", it.job.line);
 	assert_int_equal(0, fake_count(it.fake, ISCSI_LOGOUT_REQUEST));
 	assert_int_equal(1, it.released);
@@ -190,7 +190,7 @@ static void a_refused_login_is_told(void **state)
 	(void)state;
 	it.fake->login_status = LOGIN_AUTHENTICATION_FAILURE;
 	run(&op_end);
-	assert_int_equal(EXIT_REFUSED, it.job.status);
+	assert_int_equal(STATUS_AUTH, it.job.status);
 	assert_non_null(strstr(it.job.line, "192.0.2.1:3260: "));
 	assert_int_equal(0, it.started);
 }
@@ -200,7 +200,7 @@ static void without_a_mover_no_session_is_made(void **state)
 	(void)state;
 	it.no_mover = true;
 	run(&op_end);
-	assert_int_equal(EXIT_FAILED, it.job.status);
+	assert_int_equal(STATUS_FAILED, it.job.status);
 	assert_string_equal(
 		"192.0.2.1:3260: no session can be made: Operation not supported", it.job.line);
 	it.delivered = 0;
@@ -228,15 +228,15 @@ static void failed_io_is_told_in_words(void **state)
 {
 	static const struct {
 		int error;
-		enum exit_status status;
+		enum ini_status status;
 		const char *says;
 	} cases[] = {
-		{-ENOSPC, EXIT_FAILED, "no space is left at the target"},
-		{-EROFS, EXIT_REFUSED, "it is write protected"},
-		{-EBADE, EXIT_REFUSED, "reservation"},
-		{-ETIMEDOUT, EXIT_TIMED_OUT, "away for too long"},
-		{-ENODEV, EXIT_NOT_FOUND, "not there any more"},
-		{-EIO, EXIT_FAILED, "Input/output error"},
+		{-ENOSPC, STATUS_FAILED, "no space is left at the target"},
+		{-EROFS, STATUS_ACCESS, "it is write protected"},
+		{-EBADE, STATUS_ACCESS, "reservation"},
+		{-ETIMEDOUT, STATUS_NO_ANSWER, "away for too long"},
+		{-ENODEV, STATUS_NOT_FOUND, "not there any more"},
+		{-EIO, STATUS_FAILED, "Input/output error"},
 	};
 	const struct disk_io io = {.operation = DISK_WRITE, .offset = 4096, .length = 512};
 

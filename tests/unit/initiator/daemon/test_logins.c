@@ -97,17 +97,17 @@ static void the_answer_comes_with_the_last_login(void **state)
 	assert_string_equal("{\"begun\":{\"target\":\"" A "\",\"portal\":\"192.0.2.1:3260\","
 			    "\"tpgt\":1,\"transport\":\"tcp\"}}",
 		r.progress[0]);
-	end(1, NULL, EXIT_REFUSED, "wrong password");
+	end(1, NULL, STATUS_AUTH, "wrong password");
 	assert_int_equal(0, r.answered);
 	assert_non_null(
-		strstr(r.progress[2], "\"ok\":false,\"status\":4,\"error\":\"wrong password\""));
-	end(0, s, EXIT_OK, NULL);
+		strstr(r.progress[2], "\"ok\":false,\"status\":24,\"error\":\"wrong password\""));
+	end(0, s, STATUS_OK, NULL);
 	assert_int_equal(1, r.answered);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	/* in the order in which they ended */
 	assert_string_equal("{\"logins\":["
 			    "{\"target\":\"" B "\",\"portal\":\"192.0.2.1:3260\",\"tpgt\":1,"
-			    "\"transport\":\"tcp\",\"ok\":false,\"status\":4,"
+			    "\"transport\":\"tcp\",\"ok\":false,\"status\":24,"
 			    "\"error\":\"wrong password\"},"
 			    "{\"target\":\"" A "\",\"portal\":\"192.0.2.1:3260\",\"tpgt\":1,"
 			    "\"transport\":\"tcp\",\"session\":9,\"ok\":true,\"status\":0,"
@@ -128,11 +128,11 @@ static void devices_that_are_missing_are_told(void **state)
 	login_handle(&k->d, &r, r.json);
 	for (size_t i = 0; i < 3; i++)
 		list_append(&s->luns, &luns[i].link);
-	end(0, s, EXIT_OK, NULL);
+	end(0, s, STATUS_OK, NULL);
 	assert_non_null(strstr(r.progress[2], "\"without_device\":2,\"without_device_first\":3,"
 					      "\"without_device_reason\":\"no FUSE\",\"ok\":true"));
 	k->d.config.no_devices = true; /* asked for */
-	end(1, s, EXIT_OK, NULL);
+	end(1, s, STATUS_OK, NULL);
 	assert_null(strstr(r.progress[3], "without_device"));
 	k->d.config.no_devices = false;
 	list_init(&s->luns);
@@ -145,10 +145,10 @@ static void what_is_refused_at_once_is_part_of_the_answer(void **state)
 	struct kit *k = *state;
 	struct control_request r = request("{\"target\": \"" A "\"}");
 
-	it.status = EXIT_EXISTS;
+	it.status = STATUS_EXISTS;
 	login_handle(&k->d, &r, r.json);
-	assert_int_equal(EXIT_OK, r.status);
-	assert_non_null(strstr(answer(&r), "\"status\":6,\"error\":\"refused at once\""));
+	assert_int_equal(STATUS_OK, r.status);
+	assert_non_null(strstr(answer(&r), "\"status\":15,\"error\":\"refused at once\""));
 	request_free(&r);
 }
 
@@ -160,8 +160,8 @@ static void automatic_logins_are_those_of_the_records_that_say_so(void **state)
 	login_handle_automatic(&k->d, &r, r.json);
 	assert_int_equal(1, it.begun);
 	assert_string_equal(A, it.records[0].target_name);
-	end(0, NULL, EXIT_OK, NULL);
-	assert_int_equal(EXIT_OK, r.status);
+	end(0, NULL, STATUS_OK, NULL);
+	assert_int_equal(STATUS_OK, r.status);
 	request_free(&r);
 }
 
@@ -173,7 +173,7 @@ static void who_does_not_wait_is_answered_at_once(void **state)
 	login_handle(&k->d, &r, r.json);
 	assert_int_equal(2, it.begun);
 	assert_false(it.waited);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	request_free(&r);
 }
 
@@ -183,13 +183,13 @@ static void no_record_and_no_session_are_not_found(void **state)
 	struct control_request r = request("{\"target\": \"iqn.2026-11.org.example:none\"}");
 
 	login_handle(&k->d, &r, r.json);
-	assert_int_equal(EXIT_NOT_FOUND, r.status);
-	assert_string_equal("no records found", r.error);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
+	assert_string_equal("No records found", r.error);
 	request_free(&r);
 	r = request("{}");
 	logout_handle(&k->d, &r, r.json);
-	assert_int_equal(EXIT_NOT_FOUND, r.status);
-	assert_string_equal("no matching session", r.error);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
+	assert_string_equal("No matching sessions found", r.error);
 	request_free(&r);
 }
 
@@ -204,7 +204,7 @@ static void a_login_by_the_other_transport_moves_the_record(void **state)
 	login_handle(&k->d, &r, r.json);
 	assert_int_equal(1, it.begun);
 	assert_int_equal(NODE_TRANSPORT_ISER, it.records[0].transport);
-	end(0, NULL, EXIT_OK, NULL);
+	end(0, NULL, STATUS_OK, NULL);
 	assert_int_equal(-ENOENT, records_read(k->d.records, &tcp, &n, kit_why));
 	assert_int_equal(0, records_read(k->d.records, &iser, &n, kit_why));
 	assert_int_equal(NODE_STARTUP_AUTOMATIC, n.startup);
@@ -220,7 +220,7 @@ static void a_record_in_use_stays_beside_its_copy(void **state)
 	struct daemon_session *s = session_of(&k->d, &n, 1);
 
 	login_handle(&k->d, &r, r.json);
-	end(0, NULL, EXIT_OK, NULL);
+	end(0, NULL, STATUS_OK, NULL);
 	assert_int_equal(0, records_read(k->d.records, &tcp, &n, kit_why));
 	session_away(s);
 	request_free(&r);
@@ -235,7 +235,7 @@ static void the_record_remembers_the_provider(void **state)
 
 	login_handle(&k->d, &r, r.json);
 	assert_int_equal(NODE_PROVIDER_SOFTIWARP, it.records[0].provider);
-	end(0, NULL, EXIT_OK, NULL);
+	end(0, NULL, STATUS_OK, NULL);
 	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
 	assert_int_equal(NODE_PROVIDER_SOFTIWARP, n.provider);
 	request_free(&r);
@@ -252,7 +252,7 @@ static void logouts_and_rescans_are_for_the_sessions_that_match(void **state)
 	assert_int_equal(1, it.begun);
 	assert_false(it.forced);
 	assert_non_null(strstr(r.progress[0], "\"session\":2"));
-	end(0, s[1], EXIT_OK, NULL);
+	end(0, s[1], STATUS_OK, NULL);
 	assert_non_null(strstr(answer(&r), "\"logouts\":[{\"target\":\"" B "\""));
 	request_free(&r);
 
@@ -261,15 +261,15 @@ static void logouts_and_rescans_are_for_the_sessions_that_match(void **state)
 	logout_handle(&k->d, &r, r.json);
 	assert_int_equal(2, it.begun);
 	assert_true(it.forced);
-	end(0, s[0], EXIT_OK, NULL);
-	end(1, s[1], EXIT_OK, NULL);
+	end(0, s[0], STATUS_OK, NULL);
+	end(1, s[1], STATUS_OK, NULL);
 	request_free(&r);
 
 	it.begun = 0;
 	r = request("{}");
 	rescan_handle(&k->d, &r, r.json);
-	end(0, s[0], EXIT_OK, NULL);
-	end(1, s[1], EXIT_FAILED, "its LUNs cannot be scanned");
+	end(0, s[0], STATUS_OK, NULL);
+	end(1, s[1], STATUS_FAILED, "its LUNs cannot be scanned");
 	assert_non_null(strstr(answer(&r), "\"rescans\":["));
 	request_free(&r);
 	session_away(s[0]);

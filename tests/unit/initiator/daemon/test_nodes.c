@@ -34,7 +34,7 @@ static void records_are_listed_with_their_settings(void **state)
 
 	two_records(&k->d);
 	node_handle_list(&k->d, &r, r.json);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	nodes = json_object_object_get(r.reply, "nodes");
 	assert_int_equal(2, json_object_array_length(nodes));
 	first = json_object_array_get_idx(nodes, 0);
@@ -61,7 +61,7 @@ static void secrets_are_shown_to_root_alone(void **state)
 	r = request("{\"show_secrets\": true}");
 	r.unprivileged = true;
 	node_handle_list(&k->d, &r, r.json);
-	assert_int_equal(EXIT_REFUSED, r.status);
+	assert_int_equal(STATUS_ACCESS, r.status);
 	request_free(&r);
 }
 
@@ -79,7 +79,7 @@ static void a_record_with_a_mistake_is_listed_as_unreadable(void **state)
 	fputs("node.nonsense = 1\n", f);
 	fclose(f);
 	node_handle_list(&k->d, &r, r.json);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(1, json_object_array_length(json_object_object_get(r.reply, "nodes")));
 	assert_non_null(strstr(
 		json_object_get_string(json_object_object_get(r.reply, "unreadable")), DISK));
@@ -121,19 +121,19 @@ static void a_new_record_is_on_disk(void **state)
 	struct node_record n;
 
 	node_handle_new(&k->d, &r, r.json);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
 	assert_int_equal(4, n.tpgt);
 	assert_int_equal(NODE_PROVIDER_SOFTIWARP, n.provider);
 	assert_string_equal("static", n.discovery_type);
 	r.answered = 0;
 	node_handle_new(&k->d, &r, r.json);
-	assert_int_equal(EXIT_EXISTS, r.status);
+	assert_int_equal(STATUS_EXISTS, r.status);
 	assert_string_equal("there is a record already: " TAPE " at 192.0.2.7,3261", r.error);
 	request_free(&r);
 	r = request("{\"target\": \"" TAPE "\"}");
 	node_handle_new(&k->d, &r, r.json);
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	request_free(&r);
 }
 
@@ -161,14 +161,14 @@ static void bad_updates_are_refused_and_change_nothing(void **state)
 		int status;
 		const char *says;
 	} rows[] = {
-		{"{\"name\": \"node.startup\", \"value\": \"sometimes\"}", EXIT_USAGE, "manual"},
-		{"{\"name\": \"node.start\", \"value\": \"manual\"}", EXIT_USAGE, "node.start"},
-		{"{\"name\": \"node.conn[0].port\", \"value\": \"1\"}", EXIT_USAGE,
+		{"{\"name\": \"node.startup\", \"value\": \"sometimes\"}", STATUS_USAGE, "manual"},
+		{"{\"name\": \"node.start\", \"value\": \"manual\"}", STATUS_USAGE, "node.start"},
+		{"{\"name\": \"node.conn[0].port\", \"value\": \"1\"}", STATUS_USAGE,
 			"make a new record"},
-		{"{\"name\": \"node.startup\"}", EXIT_USAGE, "a name and a value"},
+		{"{\"name\": \"node.startup\"}", STATUS_USAGE, "a name and a value"},
 		{"{\"target\": \"iqn.2026-11.org.example:none\", \"name\": \"node.startup\","
 		 " \"value\": \"manual\"}",
-			EXIT_NOT_FOUND, "no records found"},
+			STATUS_NOT_FOUND, "No records found"},
 	};
 	struct kit *k = *state;
 	struct record_filter key = {DISK, "192.0.2.1", 3260, -1, "default"};
@@ -197,7 +197,7 @@ static void a_record_in_use_is_not_deleted(void **state)
 	two_records(&k->d);
 	s = session_of(&k->d, &n, 5);
 	node_handle_delete(&k->d, &r, r.json);
-	assert_int_equal(EXIT_FAILED, r.status);
+	assert_int_equal(STATUS_FAILED, r.status);
 	assert_string_equal(
 		"the record of " DISK " is used by session 5; log that out first", r.error);
 	request_free(&r);
@@ -209,7 +209,7 @@ static void a_record_in_use_is_not_deleted(void **state)
 	json_object_put(r.reply);
 	r.reply = NULL;
 	node_handle_delete(&k->d, &r, r.json);
-	assert_int_equal(EXIT_NOT_FOUND, r.status);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
 	request_free(&r);
 }
 

@@ -94,7 +94,7 @@ static void nonsense_is_refused_as_usage(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		assert_false(filter(texts[i], &json, &f));
-		assert_int_equal(refused_with, EXIT_USAGE);
+		assert_int_equal(refused_with, STATUS_USAGE);
 		json_object_put(json);
 	}
 }

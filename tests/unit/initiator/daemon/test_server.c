@@ -97,13 +97,13 @@ static void who_is_not_privileged_may_look_and_no_more(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
 		snprintf(text, sizeof(text), "{\"verb\": \"%s\"}", allowed[i]);
 		r = ask(&k->d, text, true);
-		assert_int_equal(EXIT_OK, r.status);
+		assert_int_equal(STATUS_OK, r.status);
 		request_free(&r);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		snprintf(text, sizeof(text), "{\"verb\": \"%s\"}", refused[i]);
 		r = ask(&k->d, text, true);
-		assert_int_equal(EXIT_REFUSED, r.status);
+		assert_int_equal(STATUS_ACCESS, r.status);
 		assert_null(called);
 		request_free(&r);
 	}
@@ -119,7 +119,7 @@ static void what_is_no_verb_is_usage(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct control_request r = ask(&k->d, texts[i], false);
 
-		assert_int_equal(EXIT_USAGE, r.status);
+		assert_int_equal(STATUS_USAGE, r.status);
 		request_free(&r);
 	}
 }
@@ -130,11 +130,11 @@ static void the_log_level_is_set_by_word(void **state)
 	struct control_request r =
 		ask(&k->d, "{\"verb\": \"set-log\", \"level\": \"debug\"}", false);
 
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(LOG_LEVEL_DEBUG, k->d.config.log_level);
 	request_free(&r);
 	r = ask(&k->d, "{\"verb\": \"set-log\", \"level\": \"loud\"}", false);
-	assert_int_equal(EXIT_USAGE, r.status);
+	assert_int_equal(STATUS_USAGE, r.status);
 	assert_string_equal("log: the levels are error, warning, info and debug", r.error);
 	assert_int_equal(LOG_LEVEL_DEBUG, k->d.config.log_level);
 	request_free(&r);
@@ -151,18 +151,18 @@ static void a_stop_asks_for_devices_in_use(void **state)
 	stopped = 0;
 	used = true;
 	r = ask(&k->d, "{\"verb\": \"stop\"}", false);
-	assert_int_equal(EXIT_FAILED, r.status);
+	assert_int_equal(STATUS_BUSY, r.status);
 	assert_string_equal(
 		"/dev/loop3 is in use: mounted on /mnt; end that, or stop with --force", r.error);
 	assert_int_equal(0, stopped);
 	request_free(&r);
 	r = ask(&k->d, "{\"verb\": \"stop\", \"force\": true}", false);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(1, stopped);
 	request_free(&r);
 	used = false;
 	r = ask(&k->d, "{\"verb\": \"stop\"}", false);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(2, stopped);
 	request_free(&r);
 	session_away(s);

@@ -181,7 +181,7 @@ static struct daemon_session *begin(void)
 {
 	struct node_record r = ours();
 
-	assert_int_equal(EXIT_OK, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_OK, session_login(&it.daemon, &r, &login_waiter, line));
 	return session_find(&it.daemon, &r);
 }
 
@@ -192,7 +192,7 @@ static struct daemon_session *up(void)
 	address_known();
 	fake_turns(it.fake);
 	assert_int_equal(1, it.login);
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	return s;
 }
 
@@ -225,7 +225,7 @@ static void secrets_are_forgotten_once_the_session_is_made(void **state)
 
 	(void)state;
 	strcpy(r.password, "a secret of 16 b");
-	assert_int_equal(EXIT_OK, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_OK, session_login(&it.daemon, &r, &login_waiter, line));
 	s = session_find(&it.daemon, &r);
 	assert_string_equal("a secret of 16 b", s->record.password);
 	address_known();
@@ -239,11 +239,11 @@ static void the_same_session_is_not_made_twice(void **state)
 
 	(void)state;
 	up();
-	assert_int_equal(EXIT_EXISTS, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_EXISTS, session_login(&it.daemon, &r, &login_waiter, line));
 	assert_string_equal("already logged in (session 1, LOGGED_IN)", line);
 	it.daemon.stopping = true;
 	r.port = 3261;
-	assert_int_equal(EXIT_FAILED, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_FAILED, session_login(&it.daemon, &r, &login_waiter, line));
 	assert_string_equal("iserd is being stopped", line);
 }
 
@@ -269,7 +269,7 @@ static void a_login_that_is_refused_leaves_nothing(void **state)
 	address_known();
 	fake_turns(it.fake);
 	assert_int_equal(1, it.login);
-	assert_int_equal(EXIT_REFUSED, it.status);
+	assert_int_equal(STATUS_AUTH, it.status);
 	assert_memory_equal("192.0.2.1:3260: ", it.line, 16);
 	assert_true(list_empty(&it.daemon.sessions));
 	assert_int_equal(1, it.settled);
@@ -281,7 +281,7 @@ static void a_portal_that_is_not_found_is_unreachable(void **state)
 	begin();
 	it.resolved(it.owner, NULL, "nowhere.example: unknown name");
 	fake_turns(it.fake);
-	assert_int_equal(EXIT_UNREACHABLE, it.status);
+	assert_int_equal(STATUS_UNREACHABLE, it.status);
 	assert_string_equal("nowhere.example: unknown name", it.line);
 	assert_true(list_empty(&it.daemon.sessions));
 }
@@ -293,10 +293,10 @@ static void a_record_that_does_not_hold_together_is_usage(void **state)
 	(void)state;
 	r.first_burst_length = 65536;
 	r.max_burst_length = 4096;
-	assert_int_equal(EXIT_OK, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_OK, session_login(&it.daemon, &r, &login_waiter, line));
 	address_known();
 	fake_turns(it.fake);
-	assert_int_equal(EXIT_USAGE, it.status);
+	assert_int_equal(STATUS_USAGE, it.status);
 	assert_non_null(strstr(it.line, "FirstBurstLength"));
 }
 
@@ -308,7 +308,7 @@ static void without_a_mover_the_login_fails(void **state)
 	address_known();
 	fake_turns(it.fake);
 	assert_int_equal(1, it.login);
-	assert_int_not_equal(EXIT_OK, it.status);
+	assert_int_not_equal(STATUS_OK, it.status);
 	assert_true(list_empty(&it.daemon.sessions));
 }
 
@@ -317,7 +317,7 @@ static void a_logout_before_the_address_is_known_ends_both(void **state)
 	struct daemon_session *s = begin();
 
 	(void)state;
-	assert_int_equal(EXIT_OK, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_OK, session_logout(s, false, &logout_waiter, line));
 	fake_turns(it.fake);
 	assert_int_equal(0, it.logout); /* waits for the look-up */
 	address_known();
@@ -332,13 +332,13 @@ static void a_logout_asks_the_target(void **state)
 	struct daemon_session *s = up();
 
 	(void)state;
-	assert_int_equal(EXIT_OK, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_OK, session_logout(s, false, &logout_waiter, line));
 	assert_int_equal(0, it.logout);
-	assert_int_equal(EXIT_FAILED, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_AGAIN, session_logout(s, false, &logout_waiter, line));
 	assert_string_equal("session 1: a logout is under way already", line);
 	fake_turns(it.fake);
 	assert_int_equal(1, it.logout);
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_int_equal(1, fake_count(it.fake, ISCSI_LOGOUT_REQUEST));
 	assert_non_null(strstr(logged, "session 1 is logged out"));
 }
@@ -349,12 +349,12 @@ static void devices_in_use_refuse_a_logout(void **state)
 
 	(void)state;
 	it.have_devices = it.in_use = true;
-	assert_int_equal(EXIT_FAILED, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_BUSY, session_logout(s, false, &logout_waiter, line));
 	assert_string_equal("/dev/loop3 is in use: mounted on /mnt; end that, or log out with "
 			    "--force",
 		line);
 	assert_int_equal(SESSION_UP, s->phase);
-	assert_int_equal(EXIT_OK, session_logout(s, true, &logout_waiter, line));
+	assert_int_equal(STATUS_OK, session_logout(s, true, &logout_waiter, line));
 	fake_turns(it.fake);
 	assert_int_equal(1, it.logout);
 }
@@ -369,7 +369,7 @@ static void what_cannot_be_written_refuses_a_logout(void **state)
 	fake_drop(it.fake, -ECONNRESET);
 	fake_turns(it.fake);
 	assert_string_equal("REOPEN", session_state_name(s));
-	assert_int_equal(EXIT_FAILED, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_NOT_CONNECTED, session_logout(s, false, &logout_waiter, line));
 	assert_non_null(strstr(line, "session 1 is not connected (REOPEN)"));
 	it.fake->deaf = false;
 }
@@ -380,10 +380,10 @@ static void a_device_that_does_not_go_brings_the_session_back(void **state)
 
 	(void)state;
 	it.refuse = true;
-	assert_int_equal(EXIT_OK, session_logout(s, false, &logout_waiter, line));
+	assert_int_equal(STATUS_OK, session_logout(s, false, &logout_waiter, line));
 	fake_turns(it.fake);
 	assert_int_equal(1, it.logout);
-	assert_int_equal(EXIT_FAILED, it.status);
+	assert_int_equal(STATUS_LOGOUT, it.status);
 	assert_string_equal("/dev/loop3 cannot be taken away", it.line);
 	assert_int_equal(SESSION_UP, s->phase);
 	assert_int_equal(0, fake_count(it.fake, ISCSI_LOGOUT_REQUEST));
@@ -395,12 +395,12 @@ static void a_rescan_scans_once_more(void **state)
 	struct daemon_session *s = up();
 
 	(void)state;
-	assert_int_equal(EXIT_OK, session_rescan(s, &rescan_waiter, line));
-	assert_int_equal(EXIT_FAILED, session_rescan(s, &rescan_waiter, line));
+	assert_int_equal(STATUS_OK, session_rescan(s, &rescan_waiter, line));
+	assert_int_equal(STATUS_AGAIN, session_rescan(s, &rescan_waiter, line));
 	assert_string_equal("session 1: a rescan is under way already", line);
 	fake_turns(it.fake);
 	assert_int_equal(1, it.rescan);
-	assert_int_equal(EXIT_OK, it.status);
+	assert_int_equal(STATUS_OK, it.status);
 	assert_int_equal(2, it.scans);
 }
 
@@ -461,7 +461,7 @@ static void without_memory_a_login_is_refused(void **state)
 
 	(void)state;
 	alloc_fail_nth(1);
-	assert_int_equal(EXIT_FAILED, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_int_equal(STATUS_NO_MEMORY, session_login(&it.daemon, &r, &login_waiter, line));
 	alloc_fail_nth(0);
 	assert_string_equal("no memory", line);
 	assert_true(list_empty(&it.daemon.sessions));

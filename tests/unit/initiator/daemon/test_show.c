@@ -80,7 +80,7 @@ static struct json_object *shown(struct control_request *r, const char *text)
 {
 	*r = request(text);
 	sessions_handle(&daemon_shown, r, r->json);
-	assert_int_equal(EXIT_OK, r->status);
+	assert_int_equal(STATUS_OK, r->status);
 	return json_object_array_get_idx(member(r->reply, "sessions"), 0);
 }
 
@@ -242,7 +242,7 @@ static void the_daemon_says_where_it_keeps_things(void **state)
 	loop_advance(k->d.loop, 90 * LOOP_NS_PER_S + 1);
 	k->d.started_ns = loop_now(k->d.loop) - 90 * LOOP_NS_PER_S;
 	status_handle(&k->d, &r, r.json);
-	assert_int_equal(EXIT_OK, r.status);
+	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(getpid(), number_at(r.reply, "pid"));
 	assert_int_equal(90, number_at(r.reply, "uptime_s"));
 	assert_memory_equal("iqn.", request_text(r.reply, "initiator"), 4);

@@ -25,10 +25,10 @@ int session_logout(struct daemon_session *s, bool by_force, const struct session
 	it.forced += by_force;
 	if (it.busy && !by_force) {
 		strcpy(why, "/dev/loop3 is in use");
-		return EXIT_FAILED;
+		return STATUS_FAILED;
 	}
 	s->phase = SESSION_ENDING;
-	return EXIT_OK;
+	return STATUS_OK;
 }
 
 bool luns_have_devices(const struct daemon_session *s)

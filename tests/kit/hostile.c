@@ -215,7 +215,7 @@ void hostile_wait(struct hostile *h, uint64_t ns)
 static void world_open(struct world *w, enum two_ends_mover mover)
 {
 	const struct two_ends_config config = {
-		.mover = mover, .immediate_data = true, .virtual_clock = true, .direct = true};
+		.mover = mover, .immediate_data = true, .shallow = true, .direct = true};
 	struct ini_session_config c;
 	struct two_task ready;
 

@@ -138,8 +138,7 @@ static void iser_make(struct two_ends *e)
 {
 	struct iser_mover_config config = {
 		.allow_remote_invalidate = true,
-		/* Thousands of connections are made there: smaller ones. */
-		.queue_depth = e->config.virtual_clock ? 16 : 0,
+		.queue_depth = e->config.shallow ? 16 : 0,
 	};
 
 	if (e->config.mover == TWO_ENDS_ISER_MEMORY)
@@ -204,7 +203,7 @@ static void target_make(struct two_ends *e)
 	config_release(config);
 	e->worker = worker_new(0, &worker, e->set);
 	assert_non_null(e->worker);
-	e->worker->loop->config.virtual_clock = e->config.virtual_clock;
+	e->worker->loop->config.virtual_clock = true;
 }
 
 struct two_ends *two_ends_new(const struct two_ends_config *config)
@@ -293,16 +292,13 @@ struct dm_mover *two_ends_initiator_mover(struct two_ends *e)
 void two_ends_until(struct two_ends *e, bool (*condition)(void *arg), void *arg)
 {
 	struct loop *l = e->worker->loop;
-	uint64_t until, turns = 0;
+	uint64_t until = loop_now(l) + PATIENCE_NS, turns = 0;
 
-	loop_turn(l, 0);
-	until = loop_now(l) + PATIENCE_NS;
 	while (!condition(arg)) {
 		if (loop_now(l) > until || turns++ > TURNS_MAX)
 			fail_msg("nothing came in 20 seconds, over %s",
 				two_ends_mover_name(e->config.mover));
-		if (!loop_turn(l, 50 * LOOP_NS_PER_MS) && e->config.virtual_clock &&
-			!two_ends_wait_virtually(e, until))
+		if (!loop_turn(l, 0) && !two_ends_wait_virtually(e, until))
 			fail_msg("nothing comes any more, over %s",
 				two_ends_mover_name(e->config.mover));
 	}
@@ -311,12 +307,10 @@ void two_ends_until(struct two_ends *e, bool (*condition)(void *arg), void *arg)
 void two_ends_turn_for(struct two_ends *e, uint64_t ns)
 {
 	struct loop *l = e->worker->loop;
-	uint64_t until;
+	uint64_t until = loop_now(l) + ns;
 
-	loop_turn(l, 0);
-	until = loop_now(l) + ns;
-	while (loop_turn(l, LOOP_NS_PER_MS) || loop_now(l) < until) {
-		if (!e->config.virtual_clock || loop_turn(l, 0))
+	while (loop_turn(l, 0) || loop_now(l) < until) {
+		if (loop_turn(l, 0))
 			continue;
 		if (!two_ends_wait_virtually(e, until))
 			loop_advance(l, until - loop_now(l));

@@ -1,6 +1,7 @@
 /* An initiator and a target with memory LUNs in one process, on one loop, over a chosen mover: what
- * tests/pair is built from. Connections are made by the movers as usual; only where a socket would
- * be connected, one end of a byte pipe (pipe.h) is put in its place. */
+ * tests/pair is built from. Time is virtual, and goes on only when nothing else does, so that a
+ * story is the same on every machine. Connections are made by the movers as usual; only where a
+ * socket would be connected, one end of a byte pipe (pipe.h) is put in its place. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +36,7 @@ struct two_ends_config {
 	enum pipe_chunking chunking; /* not for the memory provider */
 	uint32_t seed;
 	bool immediate_data; /* the target allows it */
-	bool virtual_clock;  /* time goes on only when nothing else does */
+	bool shallow;	     /* queues of 16, where thousands of connections are made */
 	bool direct;	     /* no pipe, but a socketpair from end to end */
 };
 
@@ -49,7 +50,7 @@ struct two_ends *two_ends_new(const struct two_ends_config *config);
 void two_ends_free(struct two_ends *e);
 struct loop *two_ends_loop(struct two_ends *e);
 struct worker *two_ends_worker(struct two_ends *e);
-/* Turns the loop until `condition(arg)`; fails the test after 20 s. */
+/* Turns the loop until `condition(arg)`; fails the test after 20 s of its time. */
 void two_ends_until(struct two_ends *e, bool (*condition)(void *arg), void *arg);
 /* Turns the loop for `ns`. */
 void two_ends_turn_for(struct two_ends *e, uint64_t ns);

@@ -9,7 +9,7 @@
 #define PIPES_MAX 256 /* connections between two times of rest */
 #define PATIENCE_NS (20 * LOOP_NS_PER_S)
 #define TWO_ENDS_COMMANDS 256
-#define TURNS_MAX 20000000 /* of the loop, for one thing to come; on a virtual clock */
+#define TURNS_MAX 20000000 /* of the loop, for one thing to come */
 
 /* A mover's, or a provider's, operations with some in place of its own. */
 struct two_ends_hook {

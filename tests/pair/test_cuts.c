@@ -73,7 +73,7 @@ static struct two_ends *ends_new(
 {
 	struct two_ends_config c = *config;
 
-	c.virtual_clock = true;
+	c.shallow = true;
 	c.chunking = chunking;
 	c.seed = seed;
 	return two_ends_new(&c);

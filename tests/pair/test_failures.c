@@ -71,7 +71,7 @@ static void world_open(struct world *w, const struct two_ends_config *config)
 	struct two_ends_config c = *config;
 	struct ini_session_config s;
 
-	c.virtual_clock = true;
+	c.shallow = true;
 	c.direct = true;
 	memset(w, 0, sizeof(*w));
 	w->ends = two_ends_new(&c);

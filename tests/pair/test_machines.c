@@ -53,7 +53,7 @@ static void world_open(struct world *w, const struct two_ends_config *config)
 	struct two_ends_config c = *config;
 	struct ini_session_config s;
 
-	c.virtual_clock = true;
+	c.shallow = true;
 	memset(w, 0, sizeof(*w));
 	w->ends = two_ends_new(&c);
 	s = two_session_config(w->ends, TWO_ENDS_CHAP_IQN);

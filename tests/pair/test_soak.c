@@ -10,11 +10,13 @@
 #define SLOT_BLOCKS 512u
 #define BLOCK 512u
 #define ROUNDS 40u
-#define CUTS 4u
+#define CUTS 8u
+#define TURNS 300u /* of the loop before a cut: fewer than a round takes over a stream */
 
 struct slot {
 	struct two_task task;
 	uint8_t *data, *back; /* what the slot of the medium should hold; what it does */
+	uint16_t lun;
 	uint64_t lba;
 	uint32_t from, blocks; /* of the I/O under way */
 	bool writes;
@@ -49,6 +51,7 @@ static void soak_open(struct soak *k, const struct two_ends_config *config)
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		k->slots[i].data = k->memory + (size_t)i * 2 * SLOT_BLOCKS * BLOCK;
 		k->slots[i].back = k->slots[i].data + SLOT_BLOCKS * BLOCK;
+		k->slots[i].lun = i & 1; /* the slow one has a middle over every mover */
 		k->slots[i].lba = i * SLOT_BLOCKS;
 	}
 }
@@ -65,10 +68,10 @@ static void slot_start(struct soak *k, struct slot *s)
 	if (s->writes) {
 		for (uint32_t i = 0; i < s->blocks * BLOCK; i += 4)
 			memcpy(data + i, &(uint32_t){random_below(k, 1u << 24)}, 4);
-		two_task_write(&s->task, 0, s->lba + s->from, s->blocks, data, region);
+		two_task_write(&s->task, s->lun, s->lba + s->from, s->blocks, data, region);
 	} else {
 		memset(data, 0x5a, s->blocks * BLOCK);
-		two_task_read(&s->task, 0, s->lba + s->from, s->blocks, data, region);
+		two_task_read(&s->task, s->lun, s->lba + s->from, s->blocks, data, region);
 	}
 	two_task_submit(&k->session, &s->task);
 }
@@ -93,14 +96,23 @@ static void slot_verify(const struct slot *s)
 			s->back + s->from * BLOCK, s->data + s->from * BLOCK, s->blocks * BLOCK);
 }
 
+/* Either what moves is in the middle, or what the slow LUN has been asked for. */
+static void wait_and_cut(struct soak *k)
+{
+	if (random_below(k, 2))
+		two_ends_turn_for(k->ends, random_below(k, 2 * TWO_ENDS_SLOW_NS));
+	else
+		for (uint32_t turns = random_below(k, TURNS); turns; turns--)
+			loop_turn(two_ends_loop(k->ends), 0);
+	two_ends_cut(k->ends);
+}
+
 static void round_run(struct soak *k, bool cut)
 {
 	for (uint32_t i = 0; i < SLOTS; i++)
 		slot_start(k, &k->slots[i]);
-	if (cut) {
-		two_ends_turn_for(k->ends, random_below(k, 3000) * 1000ull);
-		two_ends_cut(k->ends);
-	}
+	if (cut)
+		wait_and_cut(k);
 	two_ends_until(k->ends, round_is_over, k);
 	for (uint32_t i = 0; i < SLOTS; i++)
 		slot_verify(&k->slots[i]);

@@ -15,6 +15,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/loop/loop_private.h"
 #include "target/backend/stores.h"
 #include "target/portal.h"
 #include "target/session_state.h"
@@ -190,6 +191,7 @@ static inline void kit_start(struct kit *k, const char *text)
 	config_release(c);
 	k->worker = worker_new(0, &wc, k->set);
 	assert_non_null(k->worker);
+	k->worker->loop->config.virtual_clock = true;
 	m->ops = &kit_ops;
 	assert_int_equal(worker_add_mover(k->worker, m, &k->mover), 0);
 }

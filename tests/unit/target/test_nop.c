@@ -1,5 +1,5 @@
 /* The target's ping: a silent initiator is asked, and dropped when it does not answer; not before
- * its first request, and not in a discovery session. Times are short, the clock is the real one. */
+ * its first request, and not in a discovery session. */
 #include "tests/unit/target/target_kit.h"
 
 static struct kit kit;
@@ -21,10 +21,7 @@ static int teardown(void **state)
 
 static void wait_ms(unsigned ms)
 {
-	uint64_t end = loop_now(kit.worker->loop) + ms * LOOP_NS_PER_MS;
-
-	while (loop_now(kit.worker->loop) < end)
-		loop_turn(kit.worker->loop, 5 * LOOP_NS_PER_MS);
+	loop_advance(kit.worker->loop, ms * LOOP_NS_PER_MS);
 }
 
 static void say(struct kit_conn *c, uint32_t itt, uint32_t ttt)

@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "target/portal.h"
+#include "tests/kit/await.h"
 
 #define WORKERS 2
 
@@ -94,7 +95,6 @@ static void turn(void)
 			any |= loop_turn(f.workers[i].loop, 0);
 		if (any)
 			quiet = 0;
-		usleep(200);
 	}
 }
 
@@ -105,6 +105,7 @@ static int dial(const char *first)
 
 	assert_int_equal(connect(fd, (const struct sockaddr *)&a->sa, a->length), 0);
 	assert_int_equal(write(fd, first, 1), 1);
+	AWAIT_ONLY(await_arrived(fd));
 	return fd;
 }
 
@@ -152,10 +153,8 @@ static void a_connection_waits_for_its_workers_loop(void **state)
 	int fd = dial("x");
 
 	(void)state;
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++)
 		loop_turn(f.loop, 0);
-		usleep(200);
-	}
 	assert_int_equal(f.count, 0);
 	turn();
 	assert_int_equal(f.count, 1);
@@ -175,7 +174,7 @@ static void no_memory_costs_one_connection(void **state)
 		alloc_fail_nth(n);
 		turn();
 		alloc_fail_nth(0);
-		assert_true(f.count == 1 || closed_by_peer(fd));
+		AWAIT_ONLY(f.count == 1 || closed_by_peer(fd));
 		close(fd);
 	}
 	assert_int_equal(f.lines, 1); /* the handing over; the listener's own are told to debug */
@@ -191,7 +190,7 @@ static void a_worker_that_cannot_take_it_is_told_in_the_log(void **state)
 	turn();
 	assert_int_equal(f.count, 1);
 	assert_int_equal(f.lines, 1);
-	assert_true(closed_by_peer(fd));
+	AWAIT_ONLY(closed_by_peer(fd));
 	close(fd);
 }
 

@@ -1,4 +1,5 @@
 /* The daemon's end of the control socket (common/control/server.c). */
+#include "tests/kit/await.h"
 #include "tests/unit/common/control/both_ends.h"
 
 static int file_with(const char *text)
@@ -38,15 +39,6 @@ static void descriptor_comes_with_its_request(void **state)
 	control_disconnect(c);
 }
 
-static unsigned open_descriptors(void)
-{
-	unsigned count = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void descriptor_that_nobody_takes_is_closed(void **state)
 {
 	struct control_client *c = client_of(*state);
@@ -56,7 +48,7 @@ static void descriptor_that_nobody_takes_is_closed(void **state)
 
 	assert_int_equal(0, control_call(c, request("echo"), NULL, NULL, &reply));
 	json_object_put(reply);
-	before = open_descriptors();
+	before = await_descriptors();
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(0, control_call_fd(c, request("echo"), fd, NULL, NULL, &reply));
 		json_object_put(reply);
@@ -64,7 +56,7 @@ static void descriptor_that_nobody_takes_is_closed(void **state)
 	/* the last request was answered before it was put away */
 	assert_int_equal(0, control_call(c, request("echo"), NULL, NULL, &reply));
 	json_object_put(reply);
-	assert_int_equal(before, open_descriptors());
+	assert_int_equal(before, await_descriptors());
 	close(fd);
 	control_disconnect(c);
 }
@@ -148,15 +140,15 @@ static void many_descriptors_at_once_leave_one_at_most(void **state)
 
 	s2 = raw_client(f, "{\"verb\":\"echo\"}\n");
 	assert_true(read(s2, line, sizeof(line)) > 0);
+	before = await_descriptors() - 2;
 	close(s2);
-	usleep(20000); /* until the daemon has closed its end too */
-	before = open_descriptors();
+	AWAIT_ONLY(await_descriptors() == before); /* the daemon has closed its end too */
 	for (int i = 0; i < 8; i++)
 		send_descriptors(s, " ", file, 16);
 	assert_int_equal(11, write(s, "\"read-fd\"}\n", 11));
 	assert_true(read(s, line, sizeof(line)) > 0);
 	assert_non_null(strstr(line, "\"text\":\"many\""));
-	assert_int_equal(before, open_descriptors());
+	assert_int_equal(before, await_descriptors());
 	close(s);
 	close(file);
 }
@@ -200,8 +192,7 @@ static void client_that_reads_nothing_is_dropped(void **state)
 	struct fixture *f = *state;
 	int fd = raw_client(f, "{\"verb\":\"flood\"}\n");
 
-	while (!atomic_load(&f->flooded))
-		usleep(1000);
+	AWAIT_ONLY(atomic_load(&f->flooded));
 	assert_in_range(raw_lines(fd), 0, 99);
 	request_is_answered(state);
 }
@@ -211,26 +202,27 @@ static void request_of_a_client_that_went_away_may_still_be_answered(void **stat
 	struct fixture *f = *state;
 
 	close(raw_client(f, "{\"verb\":\"hold\"}\n"));
-	for (int i = 0; i < 1000 && !atomic_load(&f->closed); i++)
-		usleep(1000);
+	AWAIT_ONLY(atomic_load(&f->closed));
 	assert_int_equal(1, atomic_load(&f->closed));
 }
 
 static void more_clients_than_allowed_are_turned_away(void **state)
 {
 	struct fixture *f = *state;
-	int fds[CONTROL_CLIENTS_MAX];
+	int fds[CONTROL_CLIENTS_MAX], one_more;
+	unsigned before = await_descriptors();
 	char byte;
 
 	for (int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
 		fds[i] = raw_client(f, "{\"verb\":\"count\"}\n");
 		assert_int_equal(1, read(fds[i], &byte, 1));
 	}
-	byte = 'x';
-	assert_true(read(raw_client(f, ""), &byte, 1) <= 0);
+	one_more = raw_client(f, "");
+	assert_true(read(one_more, &byte, 1) <= 0);
+	close(one_more);
 	for (int i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		close(fds[i]);
-	usleep(10000);
+	AWAIT_ONLY(await_descriptors() == before);
 	request_is_answered(state);
 }
 

@@ -128,7 +128,7 @@ static void connect_pair(const char *text, const char *to, int *ret_listening, i
 	*ret_connected = address_connect(&there);
 	assert_true(*ret_connected >= 0);
 	p = (struct pollfd){.fd = *ret_connected, .events = POLLOUT};
-	assert_int_equal(1, poll(&p, 1, 5000));
+	assert_int_equal(1, poll(&p, 1, 60000));
 	assert_int_equal(POLLOUT, p.revents);
 }
 

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/sys.h"
 #include "common/loop/listener.h"
+#include "tests/kit/await.h"
 
 struct taker {
 	struct listener_protocol protocol;
@@ -105,21 +106,44 @@ static int teardown(void **state)
 
 static void settle(struct fixture *f)
 {
-	for (int quiet = 0; quiet < 5; quiet++) {
+	for (int quiet = 0; quiet < 5; quiet++)
 		if (loop_turn(f->loop, 0))
 			quiet = 0;
-		usleep(200);
-	}
 }
 
-static int client_open(struct fixture *f, const char *bytes, size_t length)
+static void client_write(int fd, const char *bytes, size_t length)
+{
+	/* It may have been dropped by now. */
+	if (send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length)
+		AWAIT_ONLY(await_arrived(fd));
+}
+
+/* Connects and writes; the listener has not been turned yet. */
+static int client_dial(struct fixture *f, const char *bytes, size_t length)
 {
 	const struct address *a = listener_address(f->listener);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_int_equal(0, connect(fd, (const struct sockaddr *)&a->sa, a->length));
-	assert_int_equal((ssize_t)length, write(fd, bytes, length));
+	client_write(fd, bytes, length);
+	return fd;
+}
+
+static int client_open(struct fixture *f, const char *bytes, size_t length)
+{
+	int fd = client_dial(f, bytes, length);
+
 	settle(f);
+	return fd;
+}
+
+/* One that says nothing: seen once it is accepted. */
+static int client_open_silent(struct fixture *f)
+{
+	unsigned before = await_descriptors();
+	int fd = client_dial(f, "", 0);
+
+	AWAIT(f->loop, await_descriptors() == before + 2);
 	return fd;
 }
 
@@ -149,19 +173,18 @@ static void first_bytes_may_come_one_by_one(void **state)
 {
 	struct fixture *f = *state;
 	static const char key[] = "MPA ID Req Frame";
-	int a = client_open(f, "", 0);
+	int a = client_open_silent(f);
 	char bytes[32];
 
 	for (int i = 0; i < 16; i++) {
 		assert_int_equal(0, f->mpa.taken);
-		assert_int_equal(1, write(a, key + i, 1));
+		client_write(a, key + i, 1);
 		settle(f);
 	}
 	assert_int_equal(1, f->mpa.taken);
 	assert_int_equal(16, recv(f->mpa.fd, bytes, sizeof(bytes), 0));
 	/* The taker's socket is readable from the first byte again. */
-	assert_int_equal(1, write(a, "x", 1));
-	settle(f);
+	client_write(a, "x", 1);
 	assert_int_equal(1, recv(f->mpa.fd, bytes, sizeof(bytes), 0));
 	close(a);
 }
@@ -180,7 +203,7 @@ static void other_protocols_are_dropped(void **state)
 	struct fixture *f = *state;
 	int a = client_open(f, "GET / HTTP/1.0\r\n", 16);
 
-	assert_true(client_was_dropped(a));
+	AWAIT_ONLY(client_was_dropped(a));
 	close(a);
 }
 
@@ -190,8 +213,7 @@ static void peer_that_ends_amid_its_first_bytes_is_dropped(void **state)
 	int a = client_open(f, "MPA", 3);
 
 	shutdown(a, SHUT_WR);
-	settle(f);
-	assert_true(client_was_dropped(a));
+	AWAIT(f->loop, client_was_dropped(a));
 	assert_false(loop_turn(f->loop, 0));
 	close(a);
 }
@@ -199,13 +221,12 @@ static void peer_that_ends_amid_its_first_bytes_is_dropped(void **state)
 static void silent_peer_is_dropped_after_the_timeout(void **state)
 {
 	struct fixture *f = *state;
-	int a = client_open(f, "", 0);
+	int a = client_open_silent(f);
 
 	loop_advance(f->loop, LOOP_NS_PER_S - 1);
 	assert_false(client_was_dropped(a));
 	loop_advance(f->loop, 1);
-	usleep(1000);
-	assert_true(client_was_dropped(a));
+	AWAIT_ONLY(client_was_dropped(a));
 	close(a);
 }
 
@@ -215,9 +236,9 @@ static void one_more_than_may_wait_drops_the_oldest(void **state)
 	int fds[5];
 
 	for (int i = 0; i < 5; i++)
-		fds[i] = client_open(f, "", 0);
-	assert_true(client_was_dropped(fds[0]));
-	assert_true(client_was_dropped(fds[1]));
+		fds[i] = client_open(f, "M", 1);
+	AWAIT_ONLY(client_was_dropped(fds[0]));
+	AWAIT_ONLY(client_was_dropped(fds[1]));
 	for (int i = 2; i < 5; i++)
 		assert_false(client_was_dropped(fds[i]));
 	assert_int_equal(1, f->lines);
@@ -228,10 +249,10 @@ static void one_more_than_may_wait_drops_the_oldest(void **state)
 static void without_descriptors_accepting_pauses_with_one_line(void **state)
 {
 	struct fixture *f = *state;
-	int a;
+	int a = client_dial(f, "\x43", 1);
 
 	sys_fail_nth(2, EMFILE); /* the first is the loop's wait, the second accept4() */
-	a = client_open(f, "\x43", 1);
+	settle(f);
 	assert_int_equal(0, f->iscsi.taken);
 	assert_int_equal(1, f->lines);
 	assert_false(loop_turn(f->loop, 0)); /* not busy */
@@ -246,12 +267,11 @@ static void any_call_that_fails_costs_one_connection_at_most(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned long n = 1; n < 40; n++) {
-		int a;
+		int a = client_dial(f, "MPA", 3);
 
 		sys_fail_nth(n, EIO);
-		a = client_open(f, "MPA", 3);
-		/* It may have been dropped by now. */
-		(void)!send(a, " ID Req Frame", 13, MSG_NOSIGNAL);
+		settle(f);
+		client_write(a, " ID Req Frame", 13);
 		settle(f);
 		close(a);
 		loop_advance(f->loop, 2 * LOOP_NS_PER_S);

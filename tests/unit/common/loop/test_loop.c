@@ -140,7 +140,7 @@ static void poller_with_entries_keeps_the_loop_from_sleeping(void **state)
 
 static void loop_that_spins_looks_often_before_it_sleeps(void **state)
 {
-	struct loop *l = loop_new(&(struct loop_config){.spin_ns = 5 * LOOP_NS_PER_MS});
+	struct loop *l = loop_new(&(struct loop_config){.spin_ns = 3600 * LOOP_NS_PER_S});
 	struct queue q = {.poller.poll = queue_poll, .entries = 1};
 
 	(void)state;
@@ -149,7 +149,19 @@ static void loop_that_spins_looks_often_before_it_sleeps(void **state)
 	q.armed = 0;
 	assert_false(loop_turn(l, 2 * LOOP_NS_PER_MS)); /* shorter than spin_ns: no sleep at all */
 	assert_int_equal(0, q.armed);
-	assert_false(loop_turn(l, 20 * LOOP_NS_PER_MS));
+	loop_free(l);
+}
+
+static void loop_that_has_spun_long_enough_sleeps(void **state)
+{
+	struct loop *l = loop_new(&(struct loop_config){.spin_ns = 1});
+	struct queue q = {.poller.poll = queue_poll, .entries = 1};
+
+	(void)state;
+	loop_poller_add(l, &q.poller);
+	assert_true(loop_turn(l, LOOP_NS_PER_S));
+	q.armed = 0;
+	assert_false(loop_turn(l, 2 * LOOP_NS_PER_MS));
 	assert_int_equal(1, q.armed);
 	loop_free(l);
 }
@@ -179,6 +191,7 @@ int main(void)
 		TEST(call_that_always_defers_itself_does_not_keep_flushers_and_watches_waiting),
 		cmocka_unit_test(poller_with_entries_keeps_the_loop_from_sleeping),
 		cmocka_unit_test(loop_that_spins_looks_often_before_it_sleeps),
+		cmocka_unit_test(loop_that_has_spun_long_enough_sleeps),
 		cmocka_unit_test(failed_allocation_or_call_leaves_no_loop),
 	};
 

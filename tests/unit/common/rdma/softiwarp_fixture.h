@@ -21,6 +21,7 @@
 #include "common/loop/address.h"
 #include "common/loop/loop.h"
 #include "common/rdma/softiwarp.h"
+#include "tests/kit/await.h"
 
 #define MEMORY (4u << 20)
 #define WORKS 64
@@ -282,17 +283,21 @@ static inline void fill(uint8_t *p, size_t n)
 		p[i] = (uint8_t)(i * 13 + i / 251);
 }
 
+/* A word from one end to the other: what was sent before has arrived, too. */
+static inline void speak(struct end *from, struct end *to)
+{
+	struct work *r = receive(to, MEMORY - 64, 64);
+	struct work *s = send_post(from, 0, 5, true);
+
+	AWAIT(w.loop, r->done && s->done);
+	assert_int_equal(r->status, 0);
+	assert_int_equal(r->receive.length, 5);
+}
+
 /* The passive end may speak only after the active one has. */
 static inline void greet(void)
 {
-	struct work *r = receive(&w.passive, MEMORY - 64, 64);
-	struct work *s = send_post(&w.active, 0, 5, true);
-
-	turn();
-	assert_int_equal(r->done, 1);
-	assert_int_equal(r->status, 0);
-	assert_int_equal(r->receive.length, 5);
-	assert_int_equal(s->done, 1);
+	speak(&w.active, &w.passive);
 }
 
 /* Both ends are closed, the first to fail with `error` and a reason that contains `text`. */
@@ -366,7 +371,7 @@ static inline void everything_once(const struct softiwarp_config *config, bool t
 	else
 		pair_make(fds);
 	connect_over(fds, "hello");
-	assert_int_equal(w.active.established, 1);
+	AWAIT(w.loop, w.active.established && w.passive.established);
 	greet();
 	fill(w.active.memory, 1 << 20);
 	expose(&w.passive, 0, 1 << 20, RDMA_REMOTE_WRITE | RDMA_REMOTE_READ, &stag, &to);
@@ -377,8 +382,8 @@ static inline void everything_once(const struct softiwarp_config *config, bool t
 	s->send.sge[1] = (struct rdma_sge){w.active.memory + 3, 70001, w.active.region};
 	s->send.sge_count = 2;
 	assert_int_equal(rdma_post_send(w.active.conn, &s->send), 0);
-	turn();
-	assert_true(x->done && !x->status && s->done && !s->status && r->done && !r->status);
+	AWAIT(w.loop, x->done && s->done && r->done);
+	assert_true(!x->status && !s->status && !r->status);
 	assert_true(x->order < s->order);
 	assert_memory_equal(w.passive.memory, w.active.memory, 1 << 20);
 	assert_int_equal(r->receive.length, 70018);
@@ -389,13 +394,13 @@ static inline void everything_once(const struct softiwarp_config *config, bool t
 		big = read_post(&w.passive, (2u << 20) + 150000u * (unsigned)i, 150000, reader,
 			reader_to + 7);
 	x = read_post(&w.passive, 0, 0, 0, 0);
-	turn();
-	assert_true(big->done && !big->status && x->done && !x->status);
+	AWAIT(w.loop, big->done && x->done);
+	assert_true(!big->status && !x->status);
 	for (int i = 0; i < 6; i++)
 		assert_memory_equal(w.passive.memory + (2u << 20) + 150000u * (unsigned)i,
 			w.active.memory + 7, 150000);
 	rdma_disconnect(w.active.conn, true);
-	turn();
+	AWAIT(w.loop, w.active.closed && w.passive.closed);
 	assert_closed(&w.active, 0, "");
 	assert_int_equal(w.passive.error, 0);
 	world_close();

@@ -105,8 +105,7 @@ static void address_that_nobody_listens_on(void **state)
 	assert_int_equal(address_parse("127.0.0.1:1", 0, &a, &why), 0);
 	if (!rdma_connect(w.active.provider, &a, LOOP_NS_PER_S, &limits, NULL, &upcalls, &w.active,
 		    &w.active.conn)) {
-		turn();
-		assert_int_equal(w.active.closed, 1);
+		AWAIT(w.loop, w.active.closed);
 		assert_int_equal(w.active.error, -ECONNREFUSED);
 	}
 	world_close();

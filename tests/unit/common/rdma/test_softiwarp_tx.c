@@ -65,19 +65,13 @@ static void piece_post(struct piece *p, unsigned i, const uint32_t stag[2], cons
 	}
 }
 
-/* TCP may need a timer of its own (a delayed acknowledgement) before its buffers move on. */
-static void pieces_await(const struct piece *pieces)
+static bool pieces_are_done(const struct piece *pieces)
 {
-	for (int ms = 0; ms < 10000; ms++) {
-		unsigned left = 0;
+	unsigned left = 0;
 
-		turn();
-		for (unsigned i = 0; i < SLOTS; i++)
-			left += !pieces[i].work->done;
-		if (!left)
-			return;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-	}
+	for (unsigned i = 0; i < SLOTS; i++)
+		left += !pieces[i].work->done;
+	return !left;
 }
 
 static void pieces_check(const struct piece *pieces)
@@ -121,11 +115,13 @@ static void rounds(bool tcp, const struct softiwarp_config *config)
 				.to = active ? &w.passive : &w.active};
 			piece_post(&pieces[i], i, stag, to);
 		}
-		pieces_await(pieces);
+		AWAIT(w.loop, pieces_are_done(pieces));
+		speak(&w.active, &w.passive);
+		speak(&w.passive, &w.active);
 		pieces_check(pieces);
 	}
 	rdma_disconnect(random_below(2) ? w.active.conn : w.passive.conn, random_below(2));
-	turn();
+	AWAIT(w.loop, w.active.closed && w.passive.closed);
 	world_close();
 }
 

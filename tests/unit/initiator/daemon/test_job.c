@@ -1,7 +1,7 @@
 /* Jobs as the daemon's loop sees them: one thread and one answer each, whatever ends it. */
 #include "tests/unit/initiator/daemon/daemon_kit.h"
 
-#include <poll.h>
+#include "tests/kit/await.h"
 
 #include "initiator/daemon/job.c"
 
@@ -82,9 +82,7 @@ static void address_known(void)
 
 static void wait_for(struct daemon *d, const struct control_request *r)
 {
-	for (int i = 0; i < 2000 && !r->answered; i++)
-		if (!loop_turn(d->loop, 0))
-			poll(NULL, 0, 2);
+	AWAIT(d->loop, r->answered);
 	assert_int_equal(1, r->answered);
 }
 
@@ -151,8 +149,7 @@ static void progress_is_told_four_times_a_second(void **state)
 
 	begin(&k->d, &r, -1);
 	address_known();
-	for (int i = 0; i < 2000 && !atomic_load(&k->d.jobs[0]->done); i++)
-		poll(NULL, 0, 2);
+	AWAIT_ONLY(atomic_load(&k->d.jobs[0]->done));
 	loop_advance(k->d.loop, LOOP_NS_PER_S);
 	assert_int_equal(4, r.told);
 	assert_string_equal("{\"done\":40,\"total\":100}", r.progress[3]);

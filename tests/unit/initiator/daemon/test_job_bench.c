@@ -1,7 +1,20 @@
 /* Measurements: which I/O is issued where, and what is told of it. */
 #include "tests/unit/initiator/daemon/job_kit.h"
 
+/* Each look at the clock takes 10 us, so that a measurement is the same on every machine. */
+static int look_at_clock(clockid_t id, struct timespec *t)
+{
+	static uint64_t ns;
+
+	(void)id;
+	ns += 10000;
+	*t = (struct timespec){(time_t)(ns / LOOP_NS_PER_S), (long)(ns % LOOP_NS_PER_S)};
+	return 0;
+}
+
+#define clock_gettime look_at_clock
 #include "initiator/daemon/job_bench.c"
+#undef clock_gettime
 
 const char *job_rw_name(const struct job *j)
 {
@@ -37,7 +50,6 @@ static void setup(enum job_rw rw, uint64_t block_size, uint64_t depth)
 	it.disk.o.fake->override = forget;
 }
 
-/* To the end, by the real clock. */
 static void go_on(void)
 {
 	while (!it.ends)

@@ -2,7 +2,7 @@
  */
 #include "tests/unit/initiator/daemon/daemon_kit.h"
 
-#include <poll.h>
+#include "tests/kit/await.h"
 
 #include "initiator/daemon/resolve.c"
 
@@ -30,9 +30,7 @@ static struct told look_for(struct daemon *d, const char *host, unsigned port)
 	assert_int_equal(0, resolve_start(d, host, port, tell, &t));
 	assert_int_equal(0, t.times);
 	assert_int_equal(1, d->busy);
-	for (int i = 0; i < 1000 && !t.times; i++)
-		if (!loop_turn(d->loop, 0))
-			poll(NULL, 0, 5);
+	AWAIT(d->loop, t.times);
 	assert_int_equal(1, t.times);
 	assert_int_equal(0, d->busy);
 	return t;

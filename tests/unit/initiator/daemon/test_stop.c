@@ -2,7 +2,7 @@
 #define KIT_NO_SETTLE
 #include "tests/unit/initiator/daemon/daemon_kit.h"
 
-#include <poll.h>
+#include "tests/kit/await.h"
 
 static _Atomic unsigned synced_by_test; /* on a thread */
 
@@ -75,10 +75,7 @@ static void gone(struct daemon_session *s)
 
 static void wait_for_sync(struct daemon *d)
 {
-	for (int i = 0; i < 1000 && d->busy; i++)
-		if (!loop_turn(d->loop, 0))
-			poll(NULL, 0, 2);
-	assert_int_equal(0, d->busy);
+	AWAIT(d->loop, !d->busy);
 }
 
 static void nothing_to_log_out_is_the_end_at_once(void **state)

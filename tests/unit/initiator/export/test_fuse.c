@@ -3,13 +3,13 @@
 #include "tests/unit/initiator/fake_disk.h"
 
 #include <ftw.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/statfs.h>
 
 #include "initiator/export/fuse.c"
 
+#include "tests/kit/await.h"
 #include "tests/unit/initiator/export/loop_kit.h"
 
 static struct {
@@ -67,9 +67,7 @@ static int teardown(void **state)
 /* Turns the loop, on which the kernel's requests are answered, until `what` is so. */
 static void turn_until(const unsigned *what, unsigned so)
 {
-	for (int i = 0; i < 10000 && *what < so; i++)
-		if (!loop_turn(it.disk.o.fake->loop, 0))
-			poll(NULL, 0, 1);
+	AWAIT(it.disk.o.fake->loop, *what >= so);
 	assert_int_equal(so, *what);
 }
 
@@ -132,9 +130,7 @@ static void what_is_read_and_written_is_the_disks(void **state)
 	begin();
 	assert_int_equal(0, pthread_create(&thread, NULL, use_device,
 				    (void *)(uintptr_t)export_fuse.device(it.export)));
-	while (!it.done)
-		if (!loop_turn(f->loop, 0))
-			poll(NULL, 0, 1);
+	AWAIT(f->loop, it.done);
 	pthread_join(thread, NULL);
 	assert_int_equal(0xa5, f->disk[65536]);
 	assert_int_equal(0xa5, f->disk[65536 + 4095]);

@@ -2,11 +2,11 @@
  * devices. */
 #include "tests/unit/initiator/fake_disk.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 #include "initiator/export/fuse_loop.c"
 
+#include "tests/kit/await.h"
 #include "tests/unit/initiator/export/loop_kit.h"
 
 static struct {
@@ -55,9 +55,7 @@ static void wait_for_thread(void)
 {
 	unsigned before = it.finished;
 
-	for (int i = 0; i < 5000 && it.finished == before; i++)
-		if (!loop_turn(it.export.loop, 0))
-			poll(NULL, 0, 1);
+	AWAIT(it.export.loop, it.finished != before);
 	assert_int_equal(before + 1, it.finished);
 }
 

@@ -10,6 +10,7 @@
 #include "common/loop/loop.h"
 #include "target/backend/backend.h"
 #include "target/backend/stores.h"
+#include "tests/kit/await.h"
 
 struct io {
 	struct backend_request request;
@@ -44,11 +45,7 @@ static inline void io_start(struct backend_channel *c, struct io *io, enum backe
 
 static inline int io_wait(struct backend_channel *c, struct io *io)
 {
-	uint64_t end = loop_now(c->loop) + 30 * LOOP_NS_PER_S;
-
-	while (!io->done && loop_now(c->loop) < end)
-		loop_turn(c->loop, LOOP_NS_PER_S);
-	assert_true(io->done);
+	AWAIT(c->loop, io->done);
 	return io->status;
 }
 

@@ -52,7 +52,7 @@ static inline void daemon_kit_start(const char *text)
 	kit_worker = (struct daemon_worker){.daemon = &isertd, .worker = kit.worker};
 	kit.worker->platform = &kit_worker;
 	isertd = (struct daemon){
-		.loop = loop_new(NULL),
+		.loop = loop_new(&(struct loop_config){.virtual_clock = true}),
 		.config = kit_config(text),
 		.targets = kit.set,
 		.workers = &kit_worker,

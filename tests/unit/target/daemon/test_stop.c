@@ -31,10 +31,8 @@ static int teardown(void **state)
 /* Until the stop's timer has expired once more. */
 static void wait_for_stage(enum stop_stage stage)
 {
-	uint64_t end = loop_now(isertd.loop) + 5 * LOOP_NS_PER_S;
-
-	while (isertd.stage != stage && loop_now(isertd.loop) < end) {
-		loop_turn(isertd.loop, LOOP_NS_PER_MS);
+	for (unsigned ms = 0; isertd.stage != stage && ms < 5000; ms++) {
+		loop_advance(isertd.loop, LOOP_NS_PER_MS);
 		kit_turn(&kit);
 	}
 	assert_int_equal(isertd.stage, stage);

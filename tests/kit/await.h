@@ -1,0 +1,48 @@
+/* Waiting for what the kernel or a thread does meanwhile. TCP on loopback is as good as immediate
+ * on an idle machine, but on a busy one the kernel's thread for it has to wait for a CPU. */
+#pragma once
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/loop/loop.h"
+
+#define AWAIT_MS 60000 /* nothing takes that long; a failure is told at last */
+
+/* Turns `loop` until `condition`; fails the test when it does not come. */
+#define AWAIT(loop, condition)                                                                     \
+	do {                                                                                       \
+		for (unsigned await_ms = 0; await_ms < AWAIT_MS && !(condition); await_ms++) {     \
+			if (!loop_turn((loop), 0))                                                 \
+				usleep(1000);                                                      \
+		}                                                                                  \
+		assert_true(condition);                                                            \
+	} while (0)
+
+/* The same where no loop has to be turned. */
+#define AWAIT_ONLY(condition)                                                                      \
+	do {                                                                                       \
+		for (unsigned await_ms = 0; await_ms < AWAIT_MS && !(condition); await_ms++)       \
+			usleep(1000);                                                              \
+		assert_true(condition);                                                            \
+	} while (0)
+
+/* All that was written to the TCP socket `fd` is where its peer can read it. */
+static inline bool await_arrived(int fd)
+{
+	int left = 1;
+
+	return ioctl(fd, SIOCOUTQ, &left) == 0 && left == 0;
+}
+
+static inline unsigned await_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}

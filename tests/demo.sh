@@ -58,12 +58,12 @@ start_target() { # port
 	setsid isertd --portal "127.0.0.1:$1" --target "$iqn" --lun "0=file=$work/disk.img" --port-file "$work/port" \
 		>>"$work/isertd.log" 2>&1 &
 	target_pid=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ -s "$work/port" ] && break
 		kill -0 "$target_pid" 2>/dev/null || fail "isertd ended at once"
 		sleep 0.05
 	done
-	port=$(cat "$work/port") || fail "isertd did not say its port within 5 s"
+	port=$(cat "$work/port") || fail "isertd did not say its port within 30 s"
 	printf '      listening on 127.0.0.1:%s, process %s\n' "$port" "$target_pid"
 }
 

@@ -63,7 +63,7 @@ for _ in range(8):
 P
 python3 "$W/web.py" >"$W/web.port" &
 PIDS+=($!)
-wait_for 5 test -s "$W/web.port"
+wait_for 60 test -s "$W/web.port"
 for transport in iser tcp; do
 	check_says "a web server on the port ($transport)" "$STATUS_LOGIN" 'iSCSI|iSER|MPA' \
 		timeout 30 iseradm -m discovery -t st -p "127.0.0.1:$(cat "$W/web.port")" -I $transport
@@ -106,7 +106,7 @@ check_says "a record that is empty" "$STATUS_DATABASE" 'mend it, or remove' node
 cp "$W/kept" "$file"
 
 # ---- the target's side ----
-quick() { timeout 10 isertd --portal 127.0.0.1:0 --target "$IQN" --control "$W/second.sock" --lun "$1"; }
+quick() { timeout 60 isertd --portal 127.0.0.1:0 --target "$IQN" --control "$W/second.sock" --lun "$1"; }
 check_says "a missing image" 2 'none.*no such file' quick "0=file=$W/none"
 : >"$W/empty"
 check_says "an empty image" 2 'empty' quick "0=file=$W/empty"
@@ -115,15 +115,15 @@ if [ "$(id -u)" -eq 0 ] && loop=$(losetup -f) 2>/dev/null; then
 fi
 check_says "an image that is a directory" 2 'directory' quick "0=file=$W"
 check_says "an image that another isertd has" 2 'use' quick "0=file=$W/disk"
-check_says "the port is in use" 1 'in use' timeout 10 isertd --portal "$PORTAL" --target "$IQN" --control "$W/second.sock" --lun 0=memory=1M
+check_says "the port is in use" 1 'in use' timeout 60 isertd --portal "$PORTAL" --target "$IQN" --control "$W/second.sock" --lun 0=memory=1M
 check_says "two daemons with one control socket" 1 'another isertd' \
-	timeout 10 isertd --portal 127.0.0.1:0 --target "$IQN" --lun 0=memory=1M
+	timeout 60 isertd --portal 127.0.0.1:0 --target "$IQN" --lun 0=memory=1M
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 600 "$W/disk" && chmod 755 "$W"
 	check_says "an image without permission" 2 'ermission' setpriv --reuid 65534 --regid 65534 --clear-groups \
-		timeout 10 "$BIN/isertd" --portal 127.0.0.1:0 --target "$IQN" --control /tmp/iseran-nobody.$$ --lun "0=file=$W/disk"
+		timeout 60 "$BIN/isertd" --portal 127.0.0.1:0 --target "$IQN" --control /tmp/iseran-nobody.$$ --lun "0=file=$W/disk"
 fi
-check_says "two iserd with one runtime directory" 6 'another iserd' timeout 10 iserd
+check_says "two iserd with one runtime directory" 6 'another iserd' timeout 60 iserd
 
 # ---- the configuration: all mistakes at once, each with its line ----
 cat >"$W/wrong.yaml" <<Y
@@ -153,7 +153,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	isertd --portal 127.0.0.1:0 --target "$IQN.full" --control "$W/full.sock" --port-file "$W/full.port" \
 		--lun "0=file=$W/small/disk" >>"$W/isertd.log" 2>&1 &
 	PIDS+=($!)
-	wait_for 5 test -s "$W/full.port"
+	wait_for 60 test -s "$W/full.port"
 	full=127.0.0.1:$(cat "$W/full.port")
 	iseradm -m node -T "$IQN.full" -p "$full" -o new >/dev/null
 	check_says "a full disk at the target is told as such" "$STATUS_FAILED" 'space' \

@@ -12,10 +12,10 @@ interrupt() {
 	"$ROOT/tests/demo.sh" "$BIN" "$W/tree" >"$W/demo.out" 2>&1 &
 	pid=$!
 	set +m
-	wait_for 60 grep -aq -e "$pattern" "$W/demo.out" || fail "$name: the demo comes that far"
+	wait_for 200 grep -aq -e "$pattern" "$W/demo.out" || fail "$name: the demo comes that far"
 	sleep 0.1
 	kill "-$3" -- "-$pid"
-	wait_for 60 sh -c "! kill -0 -- $pid" || fail "$name: the demo ends"
+	wait_for 200 sh -c "! kill -0 -- $pid" || fail "$name: the demo ends"
 	wait "$pid"
 	rc=$?
 	check "$name: the exit status tells" test $rc -eq 130

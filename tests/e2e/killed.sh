@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../kit/functions.sh"
 
 truncate -s 512M "$W/disk"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" || exit 1
-port=$PORT
+port=$(free_port)
+start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file=$W/disk" || exit 1
 
 # write_blocks DEVICE COUNT: numbered 4 KiB blocks, each durable before it is noted in $W/noted.
 cat >"$W/writer.py" <<'P'
@@ -69,7 +69,7 @@ check "iserd that iseradm had started ends when it is told to" iseradm -m daemon
 iserd --state-dir "$W/state" --runtime-dir "$W/run" >>"$W/iserd.log" 2>&1 &
 daemon=$!
 PIDS+=("$daemon")
-wait_for 5 test -S "$W/run/iserd.sock"
+wait_for 60 test -S "$W/run/iserd.sock"
 check "login from an iserd of our own" iseradm -m node -T "$IQN" -p "127.0.0.1:$port" -I iser --login
 device=$(readlink -f "$W/run/by-path/ip-127.0.0.1:$port-iscsi-$IQN-lun-0")
 rm -f "$W/noted"
@@ -77,7 +77,7 @@ python3 "$W/writer.py" "$device" 100000 "$W/noted" 2>"$W/writer.err" &
 writer=$!
 wait_for 60 sh -c "[ \"\$(wc -l <'$W/noted')\" -ge 50 ]"
 end_process $daemon KILL
-wait_for 10 sh -c "! kill -0 $writer" || kill -KILL $writer
+wait_for 60 sh -c "! kill -0 $writer" || kill -KILL $writer
 wait $writer 2>/dev/null
 check "iserd killed: every acknowledged block is in the target's file" python3 "$W/reader.py" "$W/disk" "$W/noted"
 check "a new iserd cleans up and logs in" iseradm -m node -T "$IQN" -p "127.0.0.1:$port" -I iser --login

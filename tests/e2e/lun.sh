@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../kit/functions.sh"
 
 truncate -s 128M "$W/disk"
-start_isertd --portal 127.0.0.1:0 --target "$IQN" --lun "0=file=$W/disk" --lun 3=memory=16M || exit 1
+start_isertd --portal "127.0.0.1:$(free_port)" --target "$IQN" --lun "0=file=$W/disk" --lun 3=memory=16M || exit 1
 lun() { iseradm -m lun -T "$IQN" -p "$PORTAL" -o "$@"; }
 # Random, a hole, and an end within a block.
 head -c 6M /dev/urandom >"$W/image"
@@ -87,20 +87,20 @@ fi
 # ---- somebody goes away ----
 iseradm -m lun -T "$IQN" -p "$PORTAL" -l 3 -o bench --iodepth 16 --runtime 60 >/dev/null 2>&1 &
 client=$!
-wait_for 5 sessions_are 1
+wait_for 60 sessions_are 1
 end_process $client TERM
-check "the job of a client that was killed ends" wait_for 5 sessions_are 0
-iseradm -m lun -T "$IQN" -p "$PORTAL" -l 3 -o bench --iodepth 16 --runtime 60 >/dev/null 2>"$W/bench.err" &
+check "the job of a client that was killed ends" wait_for 60 sessions_are 0
+iseradm -m lun -T "$IQN" -p "$PORTAL" -l 3 -o bench --iodepth 16 --runtime 60 --progress >/dev/null 2>"$W/bench.err" &
 client=$!
-wait_for 5 sessions_are 1
+wait_for 60 grep -q 'of 60' "$W/bench.err"
 end_process "$TARGET_PID" KILL
 check "iserd ends though a job waits for a target that was killed" iseradm -m daemon -o stop
 wait $client
 check "and the client is told" grep -q 'given up' "$W/bench.err"
 start_isertd --portal "$PORTAL" --target "$IQN" --lun "0=file=$W/disk" --lun 3=memory=16M
-lun bench -l 3 --iodepth 4 --runtime 4 --json >"$W/bench.json" 2>"$W/bench.err" &
+lun bench -l 3 --iodepth 4 --runtime 4 --json --progress >"$W/bench.json" 2>"$W/bench.err" &
 client=$!
-sleep 1
+wait_for 60 grep -q 'of 4' "$W/bench.err"
 end_process "$TARGET_PID" KILL
 start_isertd --portal "$PORTAL" --target "$IQN" --lun "0=file=$W/disk" --lun 3=memory=16M
 check_wait "a measurement goes through a restart of the target" $client "$W/bench.err"

@@ -91,8 +91,20 @@ wait_for() {
 		sleep 0.05
 	done
 }
-free_port() { # one that nobody listens on now
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# One that nobody listens on now, and that no connection is given as its own: below the ports that the kernel
+# gives away, so that it is still free when a target that was killed comes back.
+free_port() {
+	python3 - <<-'P'
+		import random, socket
+		first = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+		for port in random.sample(range(5000, max(first, 6000)), 100):
+		    try:
+		        socket.socket().bind(("127.0.0.1", port))
+		        print(port)
+		        break
+		    except OSError:
+		        pass
+	P
 }
 
 # start_isertd ARGS...: in the background; sets TARGET_PID, PORT and PORTAL. Its log is $W/isertd.log.
@@ -102,7 +114,8 @@ start_isertd() {
 	setsid isertd "$@" --port-file "$W/port" >>"$W/isertd.log" 2>&1 &
 	TARGET_PID=$!
 	PIDS+=("$TARGET_PID")
-	if ! wait_for 10 test -s "$W/port"; then
+	wait_for 60 sh -c "test -s '$W/port' || ! kill -0 $TARGET_PID"
+	if [ ! -s "$W/port" ]; then
 		echo "# isertd did not start:"
 		tail -n 20 "$W/isertd.log" | sed 's/^/# /'
 		return 1
@@ -120,7 +133,7 @@ start_tgtd() { # control port number, portal port: sets TGTD_PID
 	tgtd -f -C "$1" --iscsi "portal=127.0.0.1:$2" >"$W/tgtd.log" 2>&1 &
 	TGTD_PID=$!
 	CLEANUPS+=("kill -KILL $TGTD_PID; wait $TGTD_PID") # it does not heed SIGTERM
-	wait_for 5 tgtadm -C "$1" --lld iscsi --op show --mode sys
+	wait_for 30 tgtadm -C "$1" --lld iscsi --op show --mode sys
 }
 
 # shellcheck disable=SC2317

@@ -2,6 +2,7 @@
  * file*.c of this room alone. */
 #pragma once
 
+#include <stdatomic.h>
 #include <sys/uio.h>
 
 #include "target/backend/backend.h"
@@ -21,6 +22,8 @@ struct file_backend {
 	uint32_t alignment;
 	/* The page cache may be asked without waiting (RWF_NOWAIT). */
 	bool try_cache;
+	_Atomic int
+		lost; /* file_sync.c: the first failure of a write-back, negative errno; 0: none */
 };
 
 static inline struct file_backend *file_of(struct backend *b)
@@ -62,6 +65,13 @@ int file_scratch_make(struct file_scratch *s); /* 0 or -ENOMEM, with nothing lef
 void file_scratch_free(struct file_scratch *s);
 int file_execute(
 	struct file_backend *f, const struct backend_request *r, const struct file_scratch *s);
+
+/* ---- file_sync.c: what must be durable, and may not be ---- */
+
+/* What `r` ends with, whose calls have ended with `status` (0 or negative errno): that; or, where
+ * it must be durable, the failure of an earlier write-back through the page cache, which the kernel
+ * tells of once. From any thread. */
+int file_sync_result(struct file_backend *f, const struct backend_request *r, int status);
 
 /* ---- file_threads.c: a few threads that execute ---- */
 

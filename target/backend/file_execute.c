@@ -134,7 +134,7 @@ static int execute_zero(struct file_backend *f, const struct backend_request *r,
 	return rc;
 }
 
-int file_execute(
+static int execute(
 	struct file_backend *f, const struct backend_request *r, const struct file_scratch *s)
 {
 	switch (r->operation) {
@@ -150,4 +150,10 @@ int file_execute(
 		return execute_zero(f, r, s, FALLOC_FL_ZERO_RANGE);
 	}
 	return -EINVAL;
+}
+
+int file_execute(
+	struct file_backend *f, const struct backend_request *r, const struct file_scratch *s)
+{
+	return file_sync_result(f, r, execute(f, r, s));
 }

@@ -121,6 +121,11 @@ static void uring_enter(struct file_uring *u)
 
 /* ---- completion ---- */
 
+static void uring_end(struct file_uring *u, struct backend_request *r, int status)
+{
+	r->done(r, file_sync_result(u->file, r, status));
+}
+
 static void uring_complete(struct file_uring *u, struct backend_request *r, int result)
 {
 	struct uring_job *job = job_of(r);
@@ -130,7 +135,7 @@ static void uring_complete(struct file_uring *u, struct backend_request *r, int 
 		return;
 	}
 	if (result < 0 || r->operation == BACKEND_FLUSH) {
-		r->done(r, result < 0 ? result : 0);
+		uring_end(u, r, result < 0 ? result : 0);
 		return;
 	}
 	job->done += (uint64_t)result;
@@ -138,7 +143,7 @@ static void uring_complete(struct file_uring *u, struct backend_request *r, int 
 		uring_queue(u, r);
 	else
 		/* Nothing moved: the file has become shorter than it was exported. */
-		r->done(r, job->done < r->length ? -EIO : 0);
+		uring_end(u, r, job->done < r->length ? -EIO : 0);
 }
 
 /* Takes what is in the completion ring now; true if there was anything. What done() submits

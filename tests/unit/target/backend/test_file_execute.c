@@ -70,7 +70,7 @@ static void zeroes_are_written_where_the_file_system_cannot(void **state)
 /* One request by file_execute() itself, on the fixture's file. */
 static int execute(struct fixture *f, struct backend_request *r)
 {
-	struct file_backend b = {.write_cache = f->config.write_cache};
+	struct file_backend b = {.path = f->path, .write_cache = f->config.write_cache};
 	struct file_scratch s;
 	int rc;
 

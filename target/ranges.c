@@ -53,6 +53,8 @@ static void done(struct backend_request *r, int status)
 	}
 }
 
+/* With the write cache off, what has GOOD status stays: also that blocks were unmapped, since they
+ * read as zeros from then on (LBPRZ). */
 static void go_on(struct command *cmd)
 {
 	struct device *d = cmd->nexus->device;
@@ -69,7 +71,7 @@ static void go_on(struct command *cmd)
 		.operation = (enum backend_operation)cmd->executor_private[PRIVATE_OPERATION],
 		.offset = offset,
 		.length = length,
-		.fua = cmd->fua,
+		.fua = !atomic_load_explicit(&d->write_cache, memory_order_relaxed),
 		.done = done,
 	};
 	command_backend_submit(cmd);

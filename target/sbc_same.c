@@ -54,7 +54,6 @@ static void write_zeros(struct command *cmd)
 {
 	bool unmap = cmd->executor_private[PRIVATE_FLAGS] & CDB_WRITE_SAME_UNMAP;
 
-	cmd->fua = !atomic_load_explicit(&cmd->nexus->device->write_cache, memory_order_relaxed);
 	ranges_start(cmd, unmap ? BACKEND_DISCARD : BACKEND_WRITE_ZEROES);
 }
 

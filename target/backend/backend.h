@@ -28,7 +28,7 @@ struct backend_request {
 	enum backend_operation operation;
 	uint64_t offset, length;
 	void *data;
-	bool fua; /* WRITE, WRITE_ZEROES: on stable storage when done */
+	bool fua; /* WRITE, DISCARD, WRITE_ZEROES: on stable storage when done */
 	/* 0 or negative errno (-EIO, -ENOSPC, -EROFS, ...). Always from the loop, never from inside
 	 * backend_submit(). A short read or write never gets here: the store goes on or fails. */
 	void (*done)(struct backend_request *r, int status);

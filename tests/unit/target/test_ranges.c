@@ -144,6 +144,41 @@ static void abort_while_the_range_is_waited_for(void **state)
 	server_free(v);
 }
 
+static const struct backend_ops *recorded_under;
+static unsigned recorded_durable;
+
+static void record(struct backend_channel *c, struct backend_request *r)
+{
+	recorded_durable += r->operation == BACKEND_DISCARD && r->fua;
+	recorded_under->submit(c, r);
+}
+
+static unsigned durable_discards(bool no_write_cache)
+{
+	static const struct unmap_extent extents[] = {{0, 8}, {8, 8}};
+	struct server *v =
+		server_new_with((struct server_config){.no_write_cache = no_write_cache});
+	struct tgt_session *s = server_session(v, 0);
+	struct backend_ops ops = *v->device->backend->ops;
+
+	recorded_durable = 0;
+	recorded_under = v->device->backend->ops;
+	ops.submit = record;
+	v->device->backend->ops = &ops;
+	assert_good(unmap(s, extents, 2));
+	v->device->backend->ops = recorded_under;
+	server_free(v);
+	return recorded_durable;
+}
+
+/* WCE 0 (SBC-3 section 6.4.5): what has GOOD status is on the medium. */
+static void unmapped_blocks_stay_so_without_a_write_cache(void **state)
+{
+	(void)state;
+	assert_int_equal(durable_discards(false), 0);
+	assert_int_equal(durable_discards(true), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +188,7 @@ int main(void)
 		cmocka_unit_test(second_extent_that_fails_ends_the_list),
 		cmocka_unit_test(range_that_another_works_on_alone_is_waited_for),
 		cmocka_unit_test(abort_while_the_range_is_waited_for),
+		cmocka_unit_test(unmapped_blocks_stay_so_without_a_write_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

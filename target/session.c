@@ -162,11 +162,27 @@ void tgt_session_reject(struct tgt_session *s, const uint8_t *bhs, uint8_t reaso
 
 /* ---- requests ---- */
 
+static void give_task_back(struct tgt_session *s, const struct tgt_request *r)
+{
+	if (r->task && s->conn)
+		dm_deallocate_task_resources(s->conn->dm, r->task);
+}
+
+static void refuse(struct tgt_session *s, const struct tgt_request *r, uint8_t reason)
+{
+	give_task_back(s, r);
+	tgt_session_reject(s, r->bhs, reason);
+}
+
 static void receive_command(struct tgt_session *s, const struct tgt_request *r)
 {
 	if (s->draining) {
 		/* The initiator issues it again when it has logged in anew. */
-		dm_deallocate_task_resources(s->conn->dm, r->task);
+		give_task_back(s, r);
+		return;
+	}
+	if (r->pdu->immediate && s->outstanding >= s->depth + IMMEDIATE_MAX) {
+		refuse(s, r, ISCSI_REJECT_TOO_MANY_IMMEDIATE);
 		return;
 	}
 	s->outstanding++;
@@ -210,18 +226,6 @@ static const struct request_row *row_of(const struct iscsi_pdu *pdu)
 	if (pdu->opcode >= ARRAY_SIZE(rows) || !rows[pdu->opcode].receive)
 		return NULL;
 	return &rows[pdu->opcode];
-}
-
-static void give_task_back(struct tgt_session *s, const struct tgt_request *r)
-{
-	if (r->task && s->conn)
-		dm_deallocate_task_resources(s->conn->dm, r->task);
-}
-
-static void refuse(struct tgt_session *s, const struct tgt_request *r, uint8_t reason)
-{
-	give_task_back(s, r);
-	tgt_session_reject(s, r->bhs, reason);
 }
 
 static void dispatch(struct tgt_session *s, const struct tgt_request *r)

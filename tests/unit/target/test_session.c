@@ -2,6 +2,9 @@
  * window, requests that are no SCSI commands, reinstatement. */
 #include "tests/unit/target/session_kit.h"
 
+#include "common/scsi/cdb.h"
+#include "target/device.h"
+
 static void the_first_command_reports_power_on(void **state)
 {
 	const struct kit_sent *s;
@@ -70,6 +73,47 @@ static void an_immediate_command_takes_no_number(void **state)
 	submit(&c, pdu);
 	assert_int_equal(responds(&c, 1, SCSI_GOOD)->pdu.exp_cmd_sn, c.cmd_sn);
 	kit_lose(&kit, &c);
+}
+
+static void never_woken(struct range_hold *h)
+{
+	(void)h;
+}
+
+/* RFC 7143 section 4.2.2.1: immediate commands are outside of the window, not without a limit. */
+static void immediate_commands_beyond_the_limit_are_rejected(void **state)
+{
+	struct range_hold hold = {.woken = never_woken};
+	const struct kit_sent *s;
+	struct device *d;
+	struct kit_conn c;
+
+	(void)state;
+	kit_stop(&kit);
+	kit_start(&kit, "queue_depth: 4\ntargets:\n- name: " KIT_TARGET "\n"
+			"  luns: [{lun: 0, backend: memory, size: 1M}]\n");
+	ready(&c);
+	d = list_first(&kit.set->targets, struct tgt_target, link)->luns[0]->device;
+	hold.loop = kit.worker->loop;
+	assert_true(range_lock_take(&d->ranges, &hold, 0, 512, true));
+	for (uint32_t i = 0; i <= 4 + 32; i++) {
+		struct iscsi_pdu pdu = test_unit_ready(&c, i);
+
+		c.cmd_sn--;
+		pdu.immediate = pdu.command.read = true;
+		pdu.command.cdb[0] = SCSI_READ_6;
+		pdu.command.cdb[4] = 1;
+		pdu.command.expected_length = 512;
+		submit(&c, pdu);
+	}
+	s = kit_next(&c);
+	assert_non_null(s);
+	assert_int_equal(s->pdu.opcode, ISCSI_REJECT);
+	assert_int_equal(s->pdu.reject.reason, ISCSI_REJECT_TOO_MANY_IMMEDIATE);
+	assert_int_equal(get_be32(s->data + 16), 4 + 32); /* its ITT */
+	assert_null(kit_next(&c));
+	kit_lose(&kit, &c);
+	range_lock_release(&hold);
 }
 
 static void a_ping_is_answered_with_its_data(void **state)
@@ -217,6 +261,7 @@ int main(void)
 		TEST(status_and_command_numbers_move_by_one),
 		TEST(a_command_outside_of_the_window_is_ignored),
 		TEST(an_immediate_command_takes_no_number),
+		TEST(immediate_commands_beyond_the_limit_are_rejected),
 		TEST(a_ping_is_answered_with_its_data),
 		TEST(what_is_not_supported_is_rejected_with_its_header),
 		TEST(a_task_management_function_is_answered),

@@ -41,11 +41,12 @@ int stack_register_arena(struct backend_channel *channel, void *address, size_t 
 	return ops->register_arena ? ops->register_arena(under, address, length) : 0;
 }
 
+/* Loops on other threads look at `info` for each command: only the size changes. */
 int stack_refresh(struct backend *b)
 {
 	struct backend *under = ((struct stack_backend *)b)->under;
 	int rc = under->ops->refresh ? under->ops->refresh(under) : 0;
 
-	b->info = under->info;
+	__atomic_store_n(&b->info.size, under->info.size, __ATOMIC_RELAXED);
 	return rc;
 }

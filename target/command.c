@@ -383,7 +383,6 @@ static void link_nexus(struct command *cmd)
 	if (!n)
 		return;
 	cmd->serial = ++n->next_serial;
-	cmd->reset_count = atomic_load_explicit(&n->device->reset_count, memory_order_relaxed);
 	cmd->barrier =
 		cmd->attribute == ISCSI_ATTR_ORDERED || cmd->attribute == ISCSI_ATTR_HEAD_OF_QUEUE;
 	n->barriers += cmd->barrier;

@@ -101,8 +101,7 @@ struct command {
 	uint32_t expected_length; /* EDTL */
 	uint8_t cdb[260];
 	uint32_t cmd_sn;
-	uint32_t reset_count; /* the device's, when it arrived */
-	uint64_t serial;      /* the nexus's, ascending: who is older */
+	uint64_t serial; /* the nexus's, ascending: who is older */
 	enum command_state state;
 	/* Immediate data: the mover's memory during command_arrive(), then a buffer of the arena.
 	 */

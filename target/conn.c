@@ -399,8 +399,6 @@ static struct tgt_conn *conn_new(
 	return c;
 }
 
-static const struct dm_upcalls refused_upcalls;
-
 /* Nobody listens to a connection that could not be made. */
 static void refused_control(void *owner, const struct iscsi_pdu *pdu, const uint8_t *bhs,
 	int decode_error, const void *ahs, const void *data, struct dm_task *task)

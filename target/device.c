@@ -69,7 +69,6 @@ static void device_init(
 	atomic_init(&d->write_cache, config->write_cache);
 	atomic_init(&d->write_protected, false);
 	atomic_init(&d->stopped, false);
-	atomic_init(&d->reset_count, 0);
 	atomic_init(&d->reserved, false);
 	atomic_init(&d->references, 1);
 	range_lock_init(&d->ranges);

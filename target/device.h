@@ -46,8 +46,6 @@ struct device {
 	_Atomic bool write_cache;     /* WCE, changed by MODE SELECT */
 	_Atomic bool write_protected; /* SWP, changed by MODE SELECT */
 	_Atomic bool stopped;	      /* START STOP UNIT with START = 0 */
-	_Atomic uint32_t
-		reset_count;   /* LUN resets so far: commands of an older count are aborted */
 	_Atomic bool reserved; /* a reservation of any kind exists: the slow path must look */
 	_Atomic unsigned
 		references;	  /* the owner, and messages between loops that name the device */
@@ -122,9 +120,9 @@ static inline bool nexus_has_attention(struct nexus *n)
 	       atomic_load_explicit(&n->attention_posted, memory_order_acquire);
 }
 
-/* One more holder of the device, and one less; device_free() gives up the owner's. */
 /* The store failed a command: a line in the log, at most one in ten seconds for a device.
  * `command`: its name, as "READ(10)"; `error`: errno; `now_ns`: of the caller's loop. */
 void device_store_failed(struct device *d, const char *command, int error, uint64_t now_ns);
+/* One more holder of the device, and one less; device_free() gives up the owner's. */
 void device_hold(struct device *d);
 void device_release(struct device *d);

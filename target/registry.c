@@ -100,7 +100,9 @@ static int check_limits(const struct registry *r, const struct registry_entry *n
 	}
 	if (all >= limits->sessions || entries >= UINT16_MAX - 1)
 		return -EMFILE;
-	return !new->discovery &&of_target >= limits->target_sessions ? -EUSERS : 0;
+	if (!new->discovery && of_target >= limits->target_sessions)
+		return -EUSERS;
+	return 0;
 }
 
 static void enter(struct registry *r, struct registry_entry *new, uint16_t tsih)

@@ -71,7 +71,6 @@ static int clear_task_set(struct tmf *t)
  * one that asked for it too. Persistent reservations survive it. */
 static void reset_device(struct device *d)
 {
-	atomic_fetch_add(&d->reset_count, 1);
 	atomic_store(&d->stopped, false);
 	pthread_mutex_lock(&d->lock);
 	reservation_nexus_lost(d, NULL);

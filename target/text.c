@@ -127,29 +127,35 @@ static int compose(struct tgt_session *s, const char *text, size_t length)
 
 /* ---- sending ---- */
 
-static void send_response(struct tgt_session *s, uint32_t itt, uint32_t length, bool more)
+/* `final`: nothing more is waited for; else the exchange goes on with text.ttt. */
+static void send_response(
+	struct tgt_session *s, uint32_t itt, uint32_t length, bool more, bool final)
 {
 	struct iscsi_pdu pdu = {
 		.opcode = ISCSI_TEXT_RESPONSE,
-		.final = !more,
+		.final = final,
 		.itt = itt,
 		.data_length = length,
-		.text = {.more = more, .ttt = more ? s->text.ttt : ISCSI_TAG_NONE},
+		.text = {.more = more, .ttt = final ? ISCSI_TAG_NONE : s->text.ttt},
 	};
 
 	tgt_conn_send(s->conn, &pdu, length ? s->text.out + s->text.out_sent : NULL, NULL);
 }
 
-static void send_part(struct tgt_session *s, uint32_t itt)
+/* Who has more to ask (F bit 0) is not told that this was all (section 11.11.1). */
+static void send_part(struct tgt_session *s, const struct iscsi_pdu *request)
 {
 	struct tgt_text *t = &s->text;
 	size_t left = t->out_length - t->out_sent;
 	uint32_t length = (uint32_t)min_size(left, tgt_conn_data_limit(s->conn));
+	uint32_t ttt = request->final ? 0 : t->ttt;
 
-	send_response(s, itt, length, length < left);
+	send_response(s, request->itt, length, length < left, request->final && length == left);
 	t->out_sent += length;
-	if (t->out_sent == t->out_length)
-		tgt_text_reset(s);
+	if (t->out_sent < t->out_length)
+		return;
+	tgt_text_reset(s);
+	t->ttt = ttt;
 }
 
 /* ---- receiving ---- */
@@ -198,7 +204,7 @@ static void answer(
 	}
 	if (!s->text.ttt)
 		s->text.ttt = next_ttt(s);
-	send_part(s, r->pdu->itt);
+	send_part(s, r->pdu);
 }
 
 /* A piece of a request (C bit): an empty answer asks for the next. */
@@ -217,13 +223,7 @@ static void collect(struct tgt_session *s, const struct tgt_request *r)
 	}
 	if (!t->ttt)
 		t->ttt = next_ttt(s);
-	struct iscsi_pdu pdu = {
-		.opcode = ISCSI_TEXT_RESPONSE,
-		.itt = r->pdu->itt,
-		.text = {.ttt = t->ttt},
-	};
-
-	tgt_conn_send(s->conn, &pdu, NULL, NULL);
+	send_response(s, r->pdu->itt, 0, false, false);
 }
 
 void tgt_text_receive(struct tgt_session *s, const struct tgt_request *r)
@@ -240,7 +240,7 @@ void tgt_text_receive(struct tgt_session *s, const struct tgt_request *r)
 	if (s->text.out && pdu->data_length)
 		refuse(s, r, -EPROTO);
 	else if (s->text.out)
-		send_part(s, pdu->itt);
+		send_part(s, pdu);
 	else if (pdu->text.more || s->text.in)
 		collect(s, r);
 	else

@@ -126,6 +126,30 @@ static void a_question_in_pieces_is_put_together(void **state)
 	kit_lose(&kit, &c);
 }
 
+/* RFC 7143 section 11.11.1: no final answer to a request that is not final. */
+static void an_initiator_that_has_more_to_ask_is_not_told_the_end(void **state)
+{
+	struct iscsi_pdu pdu;
+	const struct kit_sent *s;
+	struct kit_conn c;
+
+	(void)state;
+	assert_true(kit_login(&kit, &c, NULL, 1));
+	pdu = kit_request(&c, ISCSI_TEXT_REQUEST, 77);
+	pdu.final = false;
+	pdu.text.ttt = ISCSI_TAG_NONE;
+	kit_deliver(&kit, &c, &pdu, "X-a=1", 6);
+	s = kit_next(&c);
+	assert_false(s->pdu.final || s->pdu.text.more);
+	assert_int_not_equal(s->pdu.text.ttt, ISCSI_TAG_NONE);
+	assert_memory_equal(s->data, "X-a=NotUnderstood", 18);
+	s = ask(&c, "X-b=1", 6, s->pdu.text.ttt, false);
+	assert_true(s->pdu.final);
+	assert_int_equal(s->pdu.data_length, 18);
+	assert_memory_equal(s->data, "X-b=NotUnderstood", 18);
+	kit_lose(&kit, &c);
+}
+
 static void a_question_without_end_is_refused(void **state)
 {
 	static char much[8000];
@@ -204,6 +228,7 @@ int main(void)
 		TEST(a_normal_session_sees_its_own_target_alone),
 		TEST(an_unknown_key_is_not_understood),
 		TEST(a_question_in_pieces_is_put_together),
+		TEST(an_initiator_that_has_more_to_ask_is_not_told_the_end),
 		TEST(a_question_without_end_is_refused),
 		TEST(text_that_is_no_pair_and_a_wrong_tag_are_refused),
 		TEST(a_long_answer_comes_in_pieces),

@@ -265,6 +265,8 @@ static void attempt_failed(struct ini_session *s, const struct ini_conn_loss *lo
 		session_end(s, loss->error, loss->login_status, loss->why);
 		return;
 	}
+	if (first && loss->error == -ECONNREFUSED)
+		s->delay_ns = min_u64(s->delay_ns, SESSION_DELAY_REFUSED_NS);
 	schedule(s, delay_next(s));
 	tell_lost(s, loss);
 }

@@ -23,6 +23,9 @@
  * keeps a thousand initiators from flooding a target that comes back. */
 #define SESSION_DELAY_FIRST_NS (100 * LOOP_NS_PER_MS)
 #define SESSION_DELAY_LAST_NS (8 * LOOP_NS_PER_S)
+/* the longest before a first login is tried again where nobody listens: whoever asked for it waits
+ * for the answer, and a portal that refuses at once will not for being asked more rarely */
+#define SESSION_DELAY_REFUSED_NS (250 * LOOP_NS_PER_MS)
 #define SESSION_REDIRECTS_MAX 4 /* in a row: more are a circle */
 /* BUSY and TASK SET FULL: 100 ms, 200 ms ... 1 s; about half a minute in all. */
 #define TASK_BUSY_DELAY_NS (100 * LOOP_NS_PER_MS)

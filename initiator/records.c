@@ -154,8 +154,8 @@ struct walk {
 	const struct record_filter *filter;
 	int (*each)(void *arg, const struct node_record *r, const char *why);
 	void *arg;
+	int (*file)(struct walk *w, const char *path); /* what is done with each record */
 	bool found;
-	char *why;
 };
 
 /* What the file says of its own place must be where it lies. */
@@ -174,31 +174,42 @@ static int check_place(const struct records *db, const struct node_record *r, co
 	return -EINVAL;
 }
 
+static int read_record(
+	struct walk *w, const char *path, struct node_record *ret, char why[RECORDS_WHY_SIZE])
+{
+	int r;
+
+	node_record_default(ret, NODE_TRANSPORT_TCP);
+	r = records_file_read(&node_settings, path, ret, why);
+	return r < 0 ? r : check_place(w->db, ret, path, why);
+}
+
 static int walk_file(struct walk *w, const char *path)
 {
 	struct node_record r;
 	char why[RECORDS_WHY_SIZE];
 	int result;
 
-	w->found = true;
-	node_record_default(&r, NODE_TRANSPORT_TCP);
-	result = records_file_read(&node_settings, path, &r, why);
-	if (result == 0)
-		result = check_place(w->db, &r, path, why);
+	result = read_record(w, path, &r, why);
 	result = w->each(w->arg, result < 0 ? NULL : &r, result < 0 ? why : NULL);
 	explicit_bzero(&r, sizeof(r));
 	return result;
 }
 
-/* One level of the tree: calls `visit` for every name in `path` that `wanted` lets pass. */
+/* One level of the tree: calls `visit` for every name in `path` that `wanted` lets pass. What
+ * cannot be listed is told like a record that cannot be read. */
 static int walk_level(struct walk *w, const char *path,
 	bool (*wanted)(const struct walk *w, const char *name),
 	int (*visit)(struct walk *w, const char *path))
 {
 	struct records_names names;
-	char below[PATH_MAX];
-	int r = records_names_read(path, &names, w->why);
+	char below[PATH_MAX], why[RECORDS_WHY_SIZE];
+	int r = 0;
 
+	if (records_names_read(path, &names, why) < 0) {
+		w->found = true;
+		r = w->each ? w->each(w->arg, NULL, why) : 0;
+	}
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		if (!wanted(w, names.names[i]))
 			continue;
@@ -215,9 +226,15 @@ static bool want_iface(const struct walk *w, const char *name)
 	return !w->filter->iface || strcmp(w->filter->iface, name) == 0;
 }
 
+static int walk_one(struct walk *w, const char *path)
+{
+	w->found = true;
+	return w->file(w, path);
+}
+
 static int walk_portal(struct walk *w, const char *path)
 {
-	return walk_level(w, path, want_iface, walk_file);
+	return walk_level(w, path, want_iface, walk_one);
 }
 
 static bool want_portal(const struct walk *w, const char *name)
@@ -237,18 +254,22 @@ static bool want_target(const struct walk *w, const char *name)
 	return !w->filter->target_name || strcmp(w->filter->target_name, name) == 0;
 }
 
+static int walk_all(struct walk *w)
+{
+	char path[PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/nodes", w->db->directory);
+	r = walk_level(w, path, want_target, walk_target);
+	return r == 0 && !w->found ? -ENOENT : r;
+}
+
 int records_each(struct records *db, const struct record_filter *filter,
 	int (*each)(void *arg, const struct node_record *r, const char *why), void *arg)
 {
-	char path[PATH_MAX], why[RECORDS_WHY_SIZE] = "";
-	struct walk w = {db, filter, each, arg, false, why};
-	int r;
+	struct walk w = {db, filter, each, arg, walk_file, false};
 
-	snprintf(path, sizeof(path), "%s/nodes", db->directory);
-	r = walk_level(&w, path, want_target, walk_target);
-	if (r < 0 && *why) /* a directory that cannot be read is told like a record */
-		return each(arg, NULL, why);
-	return r == 0 && !w.found ? -ENOENT : r;
+	return walk_all(&w);
 }
 
 struct read_one {
@@ -311,6 +332,35 @@ int records_delete(struct records *db, const struct node_record *r, char why[REC
 	}
 	remove_empty(path);
 	return 0;
+}
+
+static int delete_unusable(struct walk *w, const char *path)
+{
+	struct node_record r;
+	char why[RECORDS_WHY_SIZE], place[PATH_MAX];
+	bool usable = read_record(w, path, &r, why) == 0;
+
+	explicit_bzero(&r, sizeof(r));
+	if (usable)
+		return 0;
+	if (unlink(path) < 0) {
+		int error = -errno;
+
+		records_say(w->arg, "%s: cannot delete: %s", path, strerror(-error));
+		return error;
+	}
+	snprintf(place, sizeof(place), "%s", path);
+	remove_empty(place);
+	return 0;
+}
+
+int records_delete_unusable(
+	struct records *db, const struct record_filter *filter, char why[RECORDS_WHY_SIZE])
+{
+	struct walk w = {db, filter, NULL, why, delete_unusable, false};
+	int r = walk_all(&w);
+
+	return r == -ENOENT ? 0 : r;
 }
 
 struct replace {

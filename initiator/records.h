@@ -124,6 +124,7 @@ int discovery_record_set(struct discovery_record *r, const char *name, const cha
 /* A setting that says where the record lies in the database (node.name, node.conn[0].address ...):
  * update must refuse it, a new record is what is meant. */
 bool node_setting_is_key(const char *name);
+bool discovery_setting_is_key(const char *name);
 /* The text of one setting; secrets come as "********" unless `show_secrets`. -ENOENT, -ENOSPC. */
 int node_record_get(
 	const struct node_record *r, const char *name, bool show_secrets, char *out, size_t size);
@@ -182,6 +183,10 @@ int records_read(struct records *db, const struct record_filter *key, struct nod
  * logs in to ask: people set one after the other, and in any order. */
 int records_write(struct records *db, const struct node_record *r, char why[RECORDS_WHY_SIZE]);
 int records_delete(struct records *db, const struct node_record *r, char why[RECORDS_WHY_SIZE]);
+/* Deletes those files of matching records that records_each() gives as NULL: where they lie says
+ * which record they were to be. 0 also when there are none. */
+int records_delete_unusable(
+	struct records *db, const struct record_filter *filter, char why[RECORDS_WHY_SIZE]);
 
 int records_discovery_each(struct records *db,
 	int (*each)(void *arg, const struct discovery_record *r, const char *why), void *arg);

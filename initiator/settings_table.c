@@ -228,6 +228,13 @@ bool node_setting_is_key(const char *name)
 	return row && row->key;
 }
 
+bool discovery_setting_is_key(const char *name)
+{
+	const struct setting *row = settings_find(&discovery_settings, name);
+
+	return row && row->key;
+}
+
 /* As people are shown it: secrets covered, an unset text named. */
 static void shown_value(const struct setting *row, const void *record, bool show_secrets,
 	char out[SETTING_VALUE_SIZE])

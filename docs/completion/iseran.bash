@@ -41,8 +41,9 @@ _iseran_start() {
 
 _iseradm_operations() { # MODE
 	case $1 in
-	node) echo "show new delete update" ;;
-	session) echo "show" ;;
+	discovery) echo "show delete nonpersistent" ;;
+	discoverydb | node) echo "show new delete update" ;;
+	session | iface) echo "show" ;;
 	lun) echo "list read write copy-in copy-out verify bench" ;;
 	daemon) echo "status stop log" ;;
 	esac
@@ -53,16 +54,14 @@ _iseradm() {
 	_iseran_start
 	mode=$(_iseran_value_of -m --mode)
 	case $prev in
-	-m | --mode) _iseran_words "discovery node session lun daemon" ;;
+	-m | --mode) _iseran_words "discovery discoverydb node session iface lun daemon" ;;
 	-t | --type) _iseran_words "sendtargets st" ;;
-	-I | --interface) _iseran_words "iser tcp" ;;
+	-I | --interface) _iseran_words "iser tcp default" ;;
 	-o | --op) _iseran_words "$(_iseradm_operations "$mode")" ;;
 	-T | --targetname) _iseran_nodes 2 ;;
 	-p | --portal) _iseran_nodes 1 ;;
 	-P | --print) _iseran_words "0 1 2 3" ;;
-	-L | --loginall) _iseran_words "all automatic manual" ;;
-	-U | --logoutall | -u | --logout) _iseran_words "all" ;;
-	--login) _iseran_words "all automatic manual" ;;
+	-L | --loginall | -U | --logoutall | --login | --logout) _iseran_words "all automatic manual onboot" ;;
 	--rw) _iseran_words "read write randread randwrite rw randrw" ;;
 	-v | --value) [ "$mode" = daemon ] && _iseran_words "error warning info debug" ;;
 	-F | --file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;

@@ -19,6 +19,7 @@
 struct tool_options {
 	const char *state_dir, *runtime_dir; /* NULL: the default */
 	bool json, help;
+	unsigned long debug; /* 1: what is asked and waited for is told */
 };
 
 /* Their rows, behind a mode's own ones. */
@@ -31,6 +32,8 @@ struct tool_options {
 		{"runtime-dir", 0, OPTION_STRING, &(o)->runtime_dir, "DIRECTORY",                  \
 			"where iserd is met; default $ISERAN_RUNTIME_DIR or /run/iseran", 0, 0,    \
 			NULL},                                                                     \
+		{"debug", 'd', OPTION_UINT, &(o)->debug, "LEVEL",                                  \
+			"1 or more: tell what is asked of iserd, and waited for", 0, 8, NULL},     \
 		{"help", 'h', OPTION_FLAG, &(o)->help, NULL, "this help", 0, 0, NULL},             \
 	{                                                                                          \
 		0                                                                                  \
@@ -63,11 +66,11 @@ struct tool_call tool_request(const char *verb);
 void tool_put(struct tool_call *c, const char *key, const char *value);
 void tool_put_number(struct tool_call *c, const char *key, uint64_t value);
 void tool_put_flag(struct tool_call *c, const char *key, bool value); /* unless false */
-/* Asks iserd. An exit status, after one line on stderr if it is not STATUS_OK; *ret_reply is the
- * caller's, json_object_put(). STATUS_NO_DAEMON without a line where iserd does not run and
- * `start` is false. */
+/* Asks iserd, and tells its warnings. An exit status, after one line on stderr if it is not
+ * STATUS_OK; *ret_reply is the caller's, json_object_put(). STATUS_NO_DAEMON without a line where
+ * iserd does not run and `start` is false. */
 int tool_ask(const struct tool_options *o, struct tool_call *c, struct json_object **ret_reply);
-/* A request whose answer is not worth showing but in JSON. */
+/* A request whose answer is not worth showing but in JSON, and for what has failed. */
 int tool_tell(const struct tool_options *o, struct tool_call *c);
 const char *tool_runtime_dir(const struct tool_options *o);
 const char *tool_state_dir(const struct tool_options *o);
@@ -86,6 +89,8 @@ char *portal_with_comma(const char *portal, char out[128]);
 void print_target(struct json_object *target, FILE *out);
 /* Target, its portals, and their interfaces, as `-P 1` of discovery and node shows them. */
 void print_target_tree(struct json_object *targets, FILE *out);
+/* A record as its file has it. */
+void print_settings(struct json_object *settings, FILE *out);
 /* "iser" for the record of an iser interface, "default" for tcp, as the record has it. */
 const char *interface_name(const char *transport);
 /* Asks for a login or a logout (`verb` "login", "login-automatic", "logout") and prints a line as
@@ -108,6 +113,10 @@ void print_session_statistics(struct json_object *session, FILE *out);
  * not be seen in a list of processes. Into `out`; an exit status, after one line if not STATUS_OK.
  */
 int take_value(const char *word, char *out, size_t size);
+/* The settings of -o update, NAME by NAME with its VALUE (take_value()); an exit status, after one
+ * line if not STATUS_OK. */
+int put_settings(
+	struct tool_call *c, const struct option_list *names, const struct option_list *values);
 
 /* ---- lun_file.c ---- */
 
@@ -150,6 +159,8 @@ void print_lun_bench(struct json_object *reply, bool plain, FILE *out);
 /* ---- the modes ---- */
 
 int mode_discovery(int argc, char **argv);
+int mode_discoverydb(int argc, char **argv); /* mode_discovery.c */
+int mode_iface(int argc, char **argv);
 int mode_node(int argc, char **argv);
 int mode_session(int argc, char **argv);
 int mode_lun(int argc, char **argv);

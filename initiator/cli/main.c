@@ -6,12 +6,34 @@
 
 static const struct verb_row modes[] = {
 	{"discovery", mode_discovery, "ask a portal which targets it has"},
+	{"discoverydb", mode_discoverydb, "the same, and the records of portals"},
 	{"node", mode_node, "node records; log in to targets, log out"},
 	{"session", mode_session, "sessions and their devices"},
+	{"iface", mode_iface, "the interfaces: iser and tcp"},
 	{"lun", mode_lun, "read, write, copy, verify, measure a LUN without a block device"},
 	{"daemon", mode_daemon, "iserd itself: status, stop, log"},
 	{0},
 };
+
+/* Modes of iscsiadm that there are not, and what to use instead. */
+static const struct {
+	const char *mode, *instead;
+} refused[] = {
+	{"fw", "no firmware is asked for sessions; -m node -o new, and node.startup automatic, log "
+	       "in when iserd starts"},
+	{"host", "there are no SCSI hosts; -m session -P 3 shows sessions and their devices, -m "
+		 "node -s what they have done"},
+	{"flashnode",
+		"there is no flash; records lie in the state directory, see iseran-records(5)"},
+};
+
+static int refuse_mode(const char *mode)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (!strcmp(refused[i].mode, mode))
+			return tool_fail(STATUS_UNSUPPORTED, "-m %s: %s", mode, refused[i].instead);
+	return STATUS_OK;
+}
 
 #define STATUS_HELP_ROW(name, status, what) {status, what},
 
@@ -25,7 +47,7 @@ static int help(void)
 	puts("iseradm: tells iserd, the iSCSI and iSER initiator, what to do; starts it if it does "
 	     "not run\n\n  iseradm -m MODE [OPTIONS]\n");
 	for (const struct verb_row *m = modes; m->name; m++)
-		printf("  -m %-10s %s\n", m->name, m->help);
+		printf("  -m %-11s %s\n", m->name, m->help);
 	puts("\niseradm -m MODE --help has the options of a mode. A first session:\n\n"
 	     "  iseradm -m discovery -t sendtargets -p 192.0.2.1\n"
 	     "  iseradm -m node -T iqn.2026-11.org.example:disk -p 192.0.2.1 --login\n"
@@ -81,6 +103,8 @@ static int run(int argc, char **argv)
 
 	if (mode && is(mode, "-h", "--help"))
 		return help();
+	if (mode && refuse_mode(mode) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
 	if (mode && *mode) {
 		row = verbs_find("iseradm -m", modes, mode, stderr);
 		return row ? row->run(argc, argv) : STATUS_USAGE;
@@ -91,6 +115,9 @@ static int run(int argc, char **argv)
 		puts("iseradm (Iseran) " ISERAN_VERSION);
 		return STATUS_OK;
 	}
+	if (argc > 1 && is(argv[1], "-k", "--killiscsid"))
+		return tool_fail(
+			STATUS_UNSUPPORTED, "-k: iserd is ended by iseradm -m daemon -o stop");
 	return tool_fail(STATUS_USAGE,
 		"a mode is missing: -m discovery, node, session, lun or daemon; --help explains "
 		"them");

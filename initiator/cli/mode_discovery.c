@@ -1,5 +1,6 @@
-/* iseradm -m discovery: asks a portal for its targets (SendTargets); without -p, lists the portals
- * that were asked before. */
+/* iseradm -m discovery and -m discoverydb: ask a portal for its targets (SendTargets), and the
+ * records of the portals that were asked. The two differ as iscsiadm's do: discovery asks when it
+ * is given a portal, discoverydb when --discover says so. */
 #include <string.h>
 
 #include "initiator/cli/iseradm.h"
@@ -7,15 +8,40 @@
 static const char usage[] =
 	"iseradm -m discovery -t sendtargets -p HOST[:PORT] [-I iser|tcp] [-l]   ask, keep "
 	"records\n"
-	"iseradm -m discovery [-P 0|1]                                           who was asked\n";
+	"iseradm -m discovery [-P 0|1]                                           who was asked\n"
+	"iseradm -m discovery -p HOST[:PORT] -o show|delete                      the record of "
+	"it\n";
+
+static const char usage_db[] =
+	"iseradm -m discoverydb -t sendtargets -p HOST[:PORT] -D [-I iser|tcp] [-l]  ask, keep "
+	"records\n"
+	"iseradm -m discoverydb -t sendtargets -p HOST[:PORT] -o show|new|delete\n"
+	"iseradm -m discoverydb -t sendtargets -p HOST[:PORT] -o update -n NAME -v VALUE|-|@FILE\n"
+	"iseradm -m discoverydb [-P 0|1]                                             who was "
+	"asked\n";
+
+enum discovery_op {
+	OP_NONE = -1,
+	OP_SHOW,
+	OP_NEW,
+	OP_DELETE,
+	OP_UPDATE,
+	OP_NONPERSISTENT,
+};
+
+static const char *const op_words[] = {"show", "new", "delete", "update", "nonpersistent", NULL};
 
 struct discovery {
 	struct tool_options tool;
 	const char *type, *portal, *interface, *transport, *provider;
 	const char *username, *password, *username_in, *password_in;
-	bool login;
+	struct option_list names, values;
+	bool db, discover, login, show_secrets;
+	int op;
 	unsigned long level;
 };
+
+/* ---- asking ---- */
 
 static int put_auth(const struct discovery *d, struct tool_call *c)
 {
@@ -74,15 +100,23 @@ static int login_to(const struct discovery *d, struct json_object *reply)
 	return status;
 }
 
-static int discover(const struct discovery *d)
+static struct tool_call request(const struct discovery *d, const char *verb)
 {
-	struct tool_call c = tool_request("discovery");
-	struct json_object *reply = NULL;
-	int status;
+	struct tool_call c = tool_request(verb);
 
 	tool_put(&c, "portal", d->portal);
 	tool_put(&c, "transport", d->transport);
 	tool_put(&c, "provider", d->provider);
+	return c;
+}
+
+static int discover(const struct discovery *d)
+{
+	struct tool_call c = request(d, "discovery");
+	struct json_object *reply = NULL;
+	int status;
+
+	tool_put_flag(&c, "nonpersistent", d->op == OP_NONPERSISTENT);
 	status = put_auth(d, &c);
 	if (status != STATUS_OK) {
 		json_object_put(c.request);
@@ -101,18 +135,21 @@ static int discover(const struct discovery *d)
 	return status;
 }
 
+/* ---- records ---- */
+
 static void print_one(struct json_object *discovery, unsigned long level)
 {
 	struct json_object *targets = field_object(discovery, "targets");
+	char portal[128];
 
-	if (field_object(discovery, "error"))
-		printf("%s\n", field_text(discovery, "error"));
-	else if (level == 0)
+	if (level == 0) {
 		printf("%s via sendtargets over %s\n", field_text(discovery, "portal"),
 			field_text(discovery, "transport"));
-	else
-		printf("DiscoveryAddress: %s\n", field_text(discovery, "portal"));
-	if (level == 1 && targets)
+		return;
+	}
+	printf("DiscoveryAddress: %s\n",
+		portal_with_comma(field_text(discovery, "portal"), portal));
+	if (targets)
 		print_target_tree(targets, stdout);
 }
 
@@ -128,54 +165,166 @@ static int list(const struct discovery *d)
 		reply_print(reply, stdout);
 	else if (!field_count(reply, "discoveries"))
 		status = tool_fail(STATUS_NOT_FOUND, "No records found");
+	else if (d->level == 1)
+		puts("SENDTARGETS:");
 	for (size_t i = 0; !d->tool.json && i < field_count(reply, "discoveries"); i++)
 		print_one(field_item(reply, "discoveries", i), d->level);
 	json_object_put(reply);
 	return status;
 }
 
+static int show(const struct discovery *d)
+{
+	struct tool_call c = request(d, "discovery-show");
+	struct json_object *reply = NULL;
+	int status;
+
+	if (!d->portal) {
+		json_object_put(c.request);
+		return list(d);
+	}
+	tool_put_flag(&c, "show_secrets", d->show_secrets);
+	status = tool_ask(&d->tool, &c, &reply);
+	if (status != STATUS_OK)
+		return status;
+	if (d->tool.json)
+		reply_print(reply, stdout);
+	else
+		print_settings(field_object(reply, "settings"), stdout);
+	json_object_put(reply);
+	return STATUS_OK;
+}
+
+static int new (const struct discovery *d)
+{
+	struct tool_call c = request(d, "discovery-new");
+	char portal[128];
+	int status = tool_tell(&d->tool, &c);
+
+	if (status == STATUS_OK && !d->tool.json)
+		printf("New discovery record for [%s] added.\n",
+			portal_with_comma(d->portal, portal));
+	return status;
+}
+
+static int delete (const struct discovery *d)
+{
+	struct tool_call c = request(d, "discovery-delete");
+
+	return tool_tell(&d->tool, &c);
+}
+
+static int update(const struct discovery *d)
+{
+	struct tool_call c = request(d, "discovery-update");
+	int status = put_settings(&c, &d->names, &d->values);
+
+	if (status == STATUS_OK)
+		return tool_tell(&d->tool, &c);
+	json_object_put(c.request);
+	return status;
+}
+
+/* ---- the command line ---- */
+
+static int (*const ops[])(const struct discovery *d) = {
+	[OP_SHOW] = show,
+	[OP_NEW] = new,
+	[OP_DELETE] = delete,
+	[OP_UPDATE] = update,
+};
+
+/* -o new and -o update of `-m discovery` say which records a discovery may make or change: they do
+ * not stand in its way here. */
+static bool asks(const struct discovery *d)
+{
+	if (d->discover || d->op == OP_NONPERSISTENT)
+		return true;
+	return !d->db && d->portal && d->op != OP_SHOW && d->op != OP_DELETE;
+}
+
+static int check_type(const struct discovery *d)
+{
+	if (!d->type || !strcmp(d->type, "st") || !strcmp(d->type, "sendtargets"))
+		return STATUS_OK;
+	return tool_fail(
+		STATUS_DISCOVERY_TYPE, "-t %s: sendtargets (or st) is the only type", d->type);
+}
+
 static int check(struct discovery *d)
 {
-	if (d->type && strcmp(d->type, "st") != 0 && strcmp(d->type, "sendtargets") != 0)
-		return tool_fail(STATUS_DISCOVERY_TYPE,
-			"-t %s: sendtargets (or st) is the only type", d->type);
-	if (!d->portal && (d->login || d->type))
+	int status = check_type(d);
+
+	if (status != STATUS_OK)
+		return status;
+	if (!d->portal && (d->login || d->type || d->discover || d->op > OP_SHOW))
 		return tool_fail(STATUS_USAGE, "which portal? -p HOST[:PORT] says it");
+	if (d->login && !asks(d))
+		return tool_fail(STATUS_USAGE, "--login goes with --discover");
+	if ((d->names.count || d->values.count) && (!d->db || d->op != OP_UPDATE))
+		return tool_fail(STATUS_USAGE, "-n and -v belong to -m discoverydb -o update");
 	if (d->username && !d->password)
 		return tool_fail(STATUS_USAGE, "--username needs --password, too");
 	return take_interface(d->interface, &d->transport) ? STATUS_OK : STATUS_USAGE;
 }
 
-int mode_discovery(int argc, char **argv)
+static int run(struct discovery *d, int argc, char **argv)
 {
-	struct discovery d = {0};
 	const struct option_row rows[] = {
-		{"type", 't', OPTION_STRING, &d.type, "sendtargets", "how to ask", 0, 0, NULL},
-		{"portal", 'p', OPTION_STRING, &d.portal, "HOST[:PORT]", "whom to ask", 0, 0, NULL},
-		{"interface", 'I', OPTION_STRING, &d.interface, "iser|tcp",
+		{"type", 't', OPTION_STRING, &d->type, "sendtargets", "how to ask", 0, 0, NULL},
+		{"portal", 'p', OPTION_STRING, &d->portal, "HOST[:PORT]", "whom to ask", 0, 0,
+			NULL},
+		{"discover", 'D', OPTION_FLAG, &d->discover, NULL, "ask", 0, 0, NULL},
+		{"interface", 'I', OPTION_STRING, &d->interface, "iser|tcp|default",
 			"transport, also of the records that are made; default iser", 0, 0, NULL},
-		{"provider", 0, OPTION_STRING, &d.provider, "auto|verbs|softiwarp",
+		{"provider", 0, OPTION_STRING, &d->provider, "auto|verbs|softiwarp",
 			"what carries iSER, from now on; auto: verbs where an RDMA device routes "
 			"there",
 			0, 0, NULL},
-		{"login", 'l', OPTION_FLAG, &d.login, NULL, "log in to what was found", 0, 0, NULL},
-		{"print", 'P', OPTION_UINT, &d.level, "0|1", "1: as a tree", 0, 1, NULL},
-		{"username", 0, OPTION_STRING, &d.username, "NAME", "CHAP: our name", 0, 0, NULL},
-		{"password", 0, OPTION_STRING, &d.password, "SECRET|-|@FILE",
+		{"login", 'l', OPTION_FLAG, &d->login, NULL, "log in to what was found", 0, 0,
+			NULL},
+		{"op", 'o', OPTION_CHOICE, &d->op, "show|new|delete|update|nonpersistent",
+			"what to do with the record; nonpersistent: ask, and keep none", 0, 0,
+			op_words},
+		{"name", 'n', OPTION_LIST, &d->names, "NAME", "a setting of the record", 0, 0,
+			NULL},
+		{"value", 'v', OPTION_LIST, &d->values, "VALUE|-|@FILE",
+			"its value; - reads standard input, @FILE a file", 0, 0, NULL},
+		{"show", 'S', OPTION_FLAG, &d->show_secrets, NULL, "show secrets, too", 0, 0, NULL},
+		{"print", 'P', OPTION_UINT, &d->level, "0|1", "1: as a tree", 0, 1, NULL},
+		{"username", 0, OPTION_STRING, &d->username, "NAME", "CHAP: our name", 0, 0, NULL},
+		{"password", 0, OPTION_STRING, &d->password, "SECRET|-|@FILE",
 			"CHAP: our secret; - reads standard input, @FILE a file", 0, 0, NULL},
-		{"username-in", 0, OPTION_STRING, &d.username_in, "NAME",
+		{"username-in", 0, OPTION_STRING, &d->username_in, "NAME",
 			"mutual CHAP: the target's name", 0, 0, NULL},
-		{"password-in", 0, OPTION_STRING, &d.password_in, "SECRET|-|@FILE",
+		{"password-in", 0, OPTION_STRING, &d->password_in, "SECRET|-|@FILE",
 			"mutual CHAP: the target's secret", 0, 0, NULL},
-		TOOL_ROWS(&d.tool),
+		TOOL_ROWS(&d->tool),
 	};
 	int operands;
 	bool end;
-	int status = tool_parse("discovery", usage, rows, &d.tool, argc, argv, 0, &operands, &end);
+	int status = tool_parse(d->db ? "discoverydb" : "discovery", d->db ? usage_db : usage, rows,
+		&d->tool, argc, argv, 0, &operands, &end);
 
 	if (!end)
-		status = check(&d);
+		status = check(d);
 	if (end || status != STATUS_OK)
 		return status;
-	return d.portal ? discover(&d) : list(&d);
+	if (asks(d))
+		return discover(d);
+	return d->op == OP_NONE ? show(d) : ops[d->op](d);
+}
+
+int mode_discovery(int argc, char **argv)
+{
+	struct discovery d = {.op = OP_NONE};
+
+	return run(&d, argc, argv);
+}
+
+int mode_discoverydb(int argc, char **argv)
+{
+	struct discovery d = {.op = OP_NONE, .db = true};
+
+	return run(&d, argc, argv);
 }

@@ -6,11 +6,11 @@
 static const char usage[] =
 	"iseradm -m node [-T TARGET] [-p HOST[:PORT][,TPGT]] [-I iser|tcp] ACTION\n\n"
 	"  (none)                      list the records; with -T or -p, show them\n"
-	"  -l, --login [all|automatic|manual]\n"
-	"  -u, --logout [all] [--force]\n"
+	"  -l, --login [all|automatic|manual|onboot]\n"
+	"  -u, --logout [all|automatic|manual|onboot] [--force]\n"
 	"  -R, --rescan                look for new LUNs and sizes\n"
 	"  -o show [-S] | new | delete\n"
-	"  -o update -n NAME -v VALUE|-|@FILE\n";
+	"  -o update -n NAME -v VALUE|-|@FILE [-n NAME -v VALUE] ...\n";
 
 enum node_op {
 	OP_NONE = -1,
@@ -21,19 +21,17 @@ enum node_op {
 };
 
 static const char *const op_words[] = {"show", "new", "delete", "update", NULL};
-static const char *const all_words[] = {"all", "automatic", "manual", NULL};
+static const char *const all_words[] = {"all", "automatic", "manual", "onboot", NULL};
 
 enum node_all {
 	ALL_NONE = -1,
-	ALL_ALL,
-	ALL_AUTOMATIC,
-	ALL_MANUAL,
 };
 
 struct node {
 	struct tool_options tool;
-	const char *target, *portal, *interface, *transport, *provider, *name, *value;
-	bool login, logout, rescan, show_secrets, force;
+	const char *target, *portal, *interface, *transport, *provider;
+	struct option_list names, values;
+	bool login, logout, rescan, stats, show_secrets, force, no_wait;
 	int op, login_all, logout_all;
 	unsigned long level;
 };
@@ -55,15 +53,11 @@ static void print_record(struct json_object *record)
 {
 	struct json_object *settings = field_object(record, "settings");
 
-	puts("# BEGIN RECORD " ISERAN_VERSION);
-	if (settings) {
-		json_object_object_foreach(settings, name, value)
-			printf("%s = %s\n", name, json_object_get_string(value));
-	} else {
+	if (settings)
+		print_settings(settings, stdout);
+	else
 		printf("# %s at %s has more; -T and -p show it\n", field_text(record, "target"),
 			field_text(record, "portal"));
-	}
-	puts("# END RECORD");
 }
 
 static void print_records(const struct node *n, struct json_object *reply)
@@ -95,10 +89,7 @@ static int show(const struct node *n)
 		reply_print(reply, stdout);
 	else
 		print_records(n, reply);
-	for (size_t i = 0; i < field_count(reply, "unreadable"); i++)
-		status = tool_fail(STATUS_DATABASE, "%s",
-			json_object_get_string(field_item(reply, "unreadable", i)));
-	if (!n->tool.json && status == STATUS_OK && !field_count(reply, "nodes"))
+	if (!n->tool.json && !field_count(reply, "nodes"))
 		status = tool_fail(STATUS_NOT_FOUND, "No records found");
 	json_object_put(reply);
 	return status;
@@ -130,60 +121,26 @@ static int delete (const struct node *n)
 
 static int update(const struct node *n)
 {
-	struct tool_call c;
-	char value[1024];
-	int status;
+	struct tool_call c = request(n, "node-update");
+	int status = put_settings(&c, &n->names, &n->values);
 
-	if (!n->name || !n->value)
-		return tool_fail(STATUS_USAGE,
-			"-o update needs -n NAME and -v VALUE; -v - reads the value from standard "
-			"input, -v @FILE from a file");
-	status = take_value(n->value, value, sizeof(value));
-	if (status != STATUS_OK)
-		return status;
-	c = request(n, "node-update");
-	tool_put(&c, "name", n->name);
-	tool_put(&c, "value", value);
-	return tool_tell(&n->tool, &c);
+	if (status == STATUS_OK)
+		return tool_tell(&n->tool, &c);
+	json_object_put(c.request);
+	return status;
 }
 
 /* ---- sessions ---- */
-
-/* Those whose record says node.startup = manual, one by one. */
-static int login_manual(const struct node *n)
-{
-	struct tool_call c = request(n, "node-list");
-	struct json_object *reply = NULL;
-	int status = tool_ask(&n->tool, &c, &reply);
-	size_t begun = 0;
-
-	if (status != STATUS_OK)
-		return status;
-	for (size_t i = 0; i < field_count(reply, "nodes"); i++) {
-		struct json_object *r = field_item(reply, "nodes", i);
-		int rc;
-
-		if (strcmp(field_text(field_object(r, "settings"), "node.startup"), "manual") != 0)
-			continue;
-		begun++;
-		c = tool_request("login");
-		tool_put(&c, "target", field_text(r, "target"));
-		tool_put(&c, "portal", field_text(r, "portal"));
-		tool_put(&c, "transport", field_text(r, "transport"));
-		rc = run_logins(&n->tool, &c);
-		status = status == STATUS_OK ? rc : status;
-	}
-	json_object_put(reply);
-	return begun ? status : tool_fail(STATUS_NOT_FOUND, "No records found");
-}
 
 static int login(const struct node *n)
 {
 	struct tool_call c;
 
-	if (n->login_all == ALL_MANUAL)
-		return login_manual(n);
-	c = request(n, n->login_all == ALL_AUTOMATIC ? "login-automatic" : "login");
+	c = request(n, "login");
+	if (n->login_all != ALL_NONE)
+		tool_put(&c, "startup", all_words[n->login_all]);
+	if (n->no_wait)
+		json_object_object_add(c.request, "wait", json_object_new_boolean(false));
 	return run_logins(&n->tool, &c);
 }
 
@@ -191,6 +148,8 @@ static int logout(const struct node *n)
 {
 	struct tool_call c = request(n, "logout");
 
+	if (n->logout_all != ALL_NONE)
+		tool_put(&c, "startup", all_words[n->logout_all]);
 	tool_put_flag(&c, "force", n->force);
 	return run_logouts(&n->tool, &c);
 }
@@ -200,6 +159,24 @@ static int rescan(const struct node *n)
 	struct tool_call c = request(n, "rescan");
 
 	return run_rescans(&n->tool, &c);
+}
+
+static int stats(const struct node *n)
+{
+	struct tool_call c = request(n, "sessions");
+	struct json_object *reply = NULL;
+	int status = tool_ask(&n->tool, &c, &reply);
+
+	if (status != STATUS_OK)
+		return status;
+	if (n->tool.json)
+		reply_print(reply, stdout);
+	else if (!field_count(reply, "sessions"))
+		status = tool_fail(STATUS_NOT_FOUND, "No matching sessions found");
+	for (size_t i = 0; !n->tool.json && i < field_count(reply, "sessions"); i++)
+		print_session_statistics(field_item(reply, "sessions", i), stdout);
+	json_object_put(reply);
+	return status;
 }
 
 /* ---- the command line ---- */
@@ -214,17 +191,16 @@ static int (*const ops[])(const struct node *n) = {
 /* The word behind --login or --logout. */
 static int take_word(struct node *n, const char *word)
 {
-	int all = ALL_ALL;
+	int all = 0;
 
 	while (all_words[all] && strcmp(all_words[all], word) != 0)
 		all++;
-	if (!all_words[all] || (!n->login && !n->logout) || (n->logout && all != ALL_ALL))
+	if (!all_words[all] || (!n->login && !n->logout))
 		return tool_fail(STATUS_USAGE,
-			"'%s' belongs to no option; --login takes all, automatic or manual, "
-			"--logout takes all",
+			"'%s' belongs to no option; --login and --logout take all, automatic, "
+			"manual or onboot",
 			word);
-	if (n->login)
-		n->login_all = all;
+	*(n->login ? &n->login_all : &n->logout_all) = all;
 	return STATUS_OK;
 }
 
@@ -232,13 +208,11 @@ static int check(struct node *n)
 {
 	n->login |= n->login_all != ALL_NONE;
 	n->logout |= n->logout_all != ALL_NONE;
-	if (n->login + n->logout + n->rescan + (n->op != OP_NONE) > 1)
-		return tool_fail(
-			STATUS_USAGE, "only one of --login, --logout, --rescan and -o at a time");
-	if (n->op != OP_UPDATE && (n->name || n->value))
+	if (n->login + n->logout + n->rescan + n->stats + (n->op != OP_NONE) > 1)
+		return tool_fail(STATUS_USAGE,
+			"only one of --login, --logout, --rescan, --stats and -o at a time");
+	if (n->op != OP_UPDATE && n->op != OP_SHOW && (n->names.count || n->values.count))
 		return tool_fail(STATUS_USAGE, "-n and -v belong to -o update");
-	if (n->logout_all == ALL_AUTOMATIC || n->logout_all == ALL_MANUAL)
-		return tool_fail(STATUS_USAGE, "--logoutall takes all");
 	return take_interface(n->interface, &n->transport) ? STATUS_OK : STATUS_USAGE;
 }
 
@@ -250,6 +224,8 @@ static int run(const struct node *n)
 		return logout(n);
 	if (n->rescan)
 		return rescan(n);
+	if (n->stats)
+		return stats(n);
 	return n->op == OP_NONE ? show(n) : ops[n->op](n);
 }
 
@@ -269,17 +245,20 @@ int mode_node(int argc, char **argv)
 			0, 0, NULL},
 		{"login", 'l', OPTION_FLAG, &n.login, NULL, "log in", 0, 0, NULL},
 		{"logout", 'u', OPTION_FLAG, &n.logout, NULL, "log out", 0, 0, NULL},
-		{"loginall", 'L', OPTION_CHOICE, &n.login_all, "all|automatic|manual",
-			"log in wherever node.startup is that", 0, 0, all_words},
-		{"logoutall", 'U', OPTION_CHOICE, &n.logout_all, "all", "log out everywhere", 0, 0,
-			all_words},
+		{"loginall", 'L', OPTION_CHOICE, &n.login_all, "all|automatic|manual|onboot",
+			"log in wherever node.startup is that; all: but onboot", 0, 0, all_words},
+		{"logoutall", 'U', OPTION_CHOICE, &n.logout_all, "all|automatic|manual|onboot",
+			"log out likewise", 0, 0, all_words},
+		{"no_wait", 'W', OPTION_FLAG, &n.no_wait, NULL,
+			"log in without waiting for the outcome", 0, 0, NULL},
 		{"rescan", 'R', OPTION_FLAG, &n.rescan, NULL, "look for new LUNs and sizes", 0, 0,
 			NULL},
 		{"op", 'o', OPTION_CHOICE, &n.op, "show|new|delete|update",
 			"what to do with the records", 0, 0, op_words},
-		{"name", 'n', OPTION_STRING, &n.name, "NAME", "a setting of the record", 0, 0,
+		{"stats", 's', OPTION_FLAG, &n.stats, NULL, "what the sessions have done", 0, 0,
 			NULL},
-		{"value", 'v', OPTION_STRING, &n.value, "VALUE|-|@FILE",
+		{"name", 'n', OPTION_LIST, &n.names, "NAME", "a setting of the record", 0, 0, NULL},
+		{"value", 'v', OPTION_LIST, &n.values, "VALUE|-|@FILE",
 			"its value; - reads standard input, @FILE a file", 0, 0, NULL},
 		{"show", 'S', OPTION_FLAG, &n.show_secrets, NULL, "show secrets, too", 0, 0, NULL},
 		{"print", 'P', OPTION_UINT, &n.level, "0|1", "1: as a tree", 0, 1, NULL},

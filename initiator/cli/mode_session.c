@@ -9,12 +9,12 @@ static const char usage[] = "iseradm -m session [-r SID] [ACTION]\n\n"
 			    "  -R, --rescan      look for new LUNs and sizes\n"
 			    "  -u, --logout [--force]\n";
 
-static const char *const op_words[] = {"show", NULL};
+static const char *const op_words[] = {"show", "new", NULL};
 
 struct session {
 	struct tool_options tool;
 	unsigned long sid, level;
-	bool logout, rescan, stats, force;
+	bool logout, rescan, stats, force, show_secrets;
 	int op;
 };
 
@@ -99,6 +99,8 @@ int mode_session(int argc, char **argv)
 		{"force", 'f', OPTION_FLAG, &s.force, NULL,
 			"log out though a device is in use; its I/O fails", 0, 0, NULL},
 		{"op", 'o', OPTION_CHOICE, &s.op, "show", "the same as no action", 0, 0, op_words},
+		{"show", 'S', OPTION_FLAG, &s.show_secrets, NULL,
+			"as iscsiadm has it; secrets are not kept in a session", 0, 0, NULL},
 		TOOL_ROWS(&s.tool),
 	};
 	int operands;
@@ -107,6 +109,10 @@ int mode_session(int argc, char **argv)
 
 	if (end)
 		return status;
+	if (s.op)
+		return tool_fail(STATUS_UNSUPPORTED,
+			"-o new: iserd makes one session per record; another portal, or -I, makes "
+			"another");
 	if (s.logout && s.rescan)
 		return tool_fail(STATUS_USAGE, "only one of --logout and --rescan at a time");
 	return s.logout ? logout(&s) : s.rescan ? rescan(&s) : show(&s);

@@ -1,5 +1,6 @@
 /* Targets, logins and logouts in iscsiadm's words, which scripts look for. Called by the modes. */
 #include <string.h>
+#include <unistd.h>
 
 #include "initiator/cli/iseradm.h"
 
@@ -38,7 +39,7 @@ bool take_interface(const char *word, const char **ret_transport)
 			*ret_transport = words[i][1];
 	if (!word || *ret_transport)
 		return true;
-	tool_fail(STATUS_USAGE, "-I %s: iser and tcp are the interfaces", word);
+	tool_fail(STATUS_USAGE, "-I %s: iser and tcp (or default) are the interfaces", word);
 	return false;
 }
 
@@ -81,6 +82,14 @@ void print_target_tree(struct json_object *targets, FILE *out)
 				fprintf(out, "\t\tIface Name: %s\n", interface_name(transport));
 		}
 	}
+}
+
+void print_settings(struct json_object *settings, FILE *out)
+{
+	fputs("# BEGIN RECORD " ISERAN_VERSION "\n", out);
+	json_object_object_foreach(settings, name, value)
+		fprintf(out, "%s = %s\n", name, json_object_get_string(value));
+	fputs("# END RECORD\n", out);
 }
 
 /* ---- logins and logouts ---- */
@@ -126,12 +135,24 @@ static void tell_missing_devices(struct json_object *entry)
 		field_text(entry, "without_device_reason"));
 }
 
+/* What one verb says to one caller. */
+struct telling {
+	const struct story *story;
+	bool waiting; /* attempts that failed are told */
+};
+
 static void tell(void *arg, struct json_object *progress)
 {
-	const struct story *s = arg;
+	const struct telling *t = arg;
+	const struct story *s = t->story;
 	struct json_object *entry = field_object(progress, "begun");
 	bool begun = entry;
 
+	if (field_object(progress, "waiting")) {
+		if (t->waiting)
+			fprintf(stderr, "iseradm: %s\n", field_text(progress, "why"));
+		return;
+	}
 	if (!entry)
 		entry = field_object(progress, "ended");
 	if (!entry || !field_object(entry, "target") || (!begun && !field_flag(entry, "ok")))
@@ -169,11 +190,12 @@ static int tell_failures(const struct story *s, struct json_object *reply)
 
 static int run(const struct tool_options *o, struct tool_call *c, const struct story *s)
 {
+	struct telling t = {s, o->debug > 0 || isatty(STDERR_FILENO)};
 	struct json_object *reply = NULL;
 	int status;
 
 	c->progress = o->json ? NULL : tell;
-	c->arg = (void *)s;
+	c->arg = &t;
 	status = tool_ask(o, c, &reply);
 	if (status != STATUS_OK)
 		return status;

@@ -130,6 +130,14 @@ static void tell_error(const struct tool_call *c, int status, const char *error)
 		tool_fail((enum ini_status)status, "%s", error);
 }
 
+/* What iserd passed over, being in nobody's way. */
+static void tell_warnings(struct json_object *reply)
+{
+	for (size_t i = 0; i < field_count(reply, "warnings"); i++)
+		fprintf(stderr, "iseradm: warning: %s; it is passed over\n",
+			json_object_get_string(field_item(reply, "warnings", i)));
+}
+
 static int ask(struct control_client *client, struct tool_call *c, struct json_object **ret_reply)
 {
 	struct json_object *reply = NULL;
@@ -144,6 +152,7 @@ static int ask(struct control_client *client, struct tool_call *c, struct json_o
 		json_object_put(reply);
 		return status;
 	}
+	tell_warnings(reply);
 	*ret_reply = reply;
 	return STATUS_OK;
 }
@@ -155,6 +164,9 @@ int tool_ask(const struct tool_options *o, struct tool_call *c, struct json_obje
 	int status;
 
 	snprintf(path, sizeof(path), "%s/iserd.sock", tool_runtime_dir(o));
+	if (o->debug)
+		fprintf(stderr, "iseradm: %s: asked for \"%s\"\n", path,
+			field_text(c->request, "verb"));
 	status = connect_or_start(o, c, path, &client);
 	if (status == STATUS_OK)
 		status = ask(client, c, ret_reply);
@@ -171,6 +183,11 @@ int tool_tell(const struct tool_options *o, struct tool_call *c)
 
 	if (status == STATUS_OK && o->json)
 		reply_print(reply, stdout);
+	if (status == STATUS_OK)
+		status = (int)field_number(reply, "status");
+	for (size_t i = 0; i < field_count(reply, "failures"); i++)
+		tool_fail((enum ini_status)status, "%s",
+			json_object_get_string(field_item(reply, "failures", i)));
 	json_object_put(reply);
 	return status;
 }

@@ -55,6 +55,41 @@ static void print_state(struct json_object *s, FILE *out)
 		fprintf(out, "\t\tLast Error: %s\n", error);
 }
 
+static void print_timeouts(struct json_object *s, FILE *out)
+{
+	static const char *const lines[][2] = {
+		{"Recovery", "recovery"},
+		{"Target Reset", "target_reset"},
+		{"LUN Reset", "lun_reset"},
+		{"Abort", "abort"},
+	};
+	struct json_object *timeouts = field_object(s, "timeouts");
+
+	if (!timeouts)
+		return;
+	print_heading("Timeouts:", out);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		fprintf(out, "\t\t%s Timeout: %s\n", lines[i][0],
+			json_object_get_string(field_object(timeouts, lines[i][1])));
+}
+
+/* Secrets are covered whether they are set or not. */
+static void print_chap(struct json_object *s, FILE *out)
+{
+	static const char *const suffixes[] = {"", "_in"};
+	struct json_object *chap = field_object(s, "chap");
+	char key[16];
+
+	if (!chap)
+		return;
+	print_heading("CHAP:", out);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(key, sizeof(key), "username%s", suffixes[i]);
+		fprintf(out, "\t\t%s: %s\n\t\tpassword%s: ********\n", key,
+			field_object(chap, key) ? field_text(chap, key) : "<empty>", suffixes[i]);
+	}
+}
+
 static void print_params(struct json_object *s, FILE *out)
 {
 	struct json_object *params = field_object(s, "params");
@@ -95,8 +130,12 @@ static void print_lun(struct json_object *l, FILE *out)
 	bool attached = field_object(l, "device");
 	char size[32];
 
-	fprintf(out, "\t\tLun: %llu\tAttached: %s\tState: %s\n", number(l, "lun"),
-		attached ? device : "no block device", field_text(l, "state"));
+	fprintf(out, "\t\tLun: %llu\n", number(l, "lun"));
+	if (attached)
+		fprintf(out, "\t\t\tAttached scsi disk %s\t\tState: %s\n",
+			!strncmp(device, "/dev/", 5) ? device + 5 : device, field_text(l, "state"));
+	else
+		fprintf(out, "\t\t\tNo block device\t\tState: %s\n", field_text(l, "state"));
 	if (!attached && field_object(l, "why"))
 		fprintf(out, "\t\t\tReason: %s\n", why);
 	fprintf(out, "\t\t\tSize: %s (%llu bytes), %llu-byte blocks%s\n",
@@ -129,6 +168,8 @@ static void print_portal(struct json_object *s, unsigned long level, FILE *out)
 	print_interface(s, out);
 	print_state(s, out);
 	if (level >= 2) {
+		print_timeouts(s, out);
+		print_chap(s, out);
 		print_params(s, out);
 		print_transport(s, out);
 	}

@@ -37,3 +37,23 @@ int take_value(const char *word, char *out, size_t size)
 	fclose(file);
 	return status;
 }
+
+int put_settings(
+	struct tool_call *c, const struct option_list *names, const struct option_list *values)
+{
+	struct json_object *settings = json_object_new_object();
+	char value[1024];
+	int status = STATUS_OK;
+
+	json_object_object_add(c->request, "settings", settings);
+	if (!names->count || names->count != values->count)
+		return tool_fail(STATUS_USAGE,
+			"-o update needs -n NAME and -v VALUE; -v - reads the value from standard "
+			"input, -v @FILE from a file");
+	for (size_t i = 0; i < names->count && status == STATUS_OK; i++) {
+		status = take_value(values->values[i], value, sizeof(value));
+		json_object_object_add(settings, names->values[i], json_object_new_string(value));
+	}
+	explicit_bzero(value, sizeof(value));
+	return status;
+}

@@ -54,11 +54,20 @@ static void tried(void *owner, struct daemon_session *s, int status, const char 
 		again(a, error);
 }
 
+/* node.leading_login: one session to the target is enough, once it is there. */
+static void leave_to(struct autologin *a, const struct daemon_session *other)
+{
+	if (other->phase == SESSION_UP ||
+		loop_timer_arm(a->daemon->loop, &a->timer, DELAY_FIRST_NS) < 0)
+		autologin_free(a);
+}
+
 static void try_login(struct autologin *a)
 {
 	struct record_filter key = {a->target, a->address, a->port, -1, a->iface};
-	struct session_waiter done = {tried, a};
+	struct session_waiter done = {tried, a, NULL};
 	char why[SESSION_WHY_SIZE];
+	struct daemon_session *other;
 	struct node_record r;
 	int status = STATUS_OK;
 
@@ -66,6 +75,11 @@ static void try_login(struct autologin *a)
 	if (records_read(a->daemon->records, &key, &r, why) < 0 ||
 		r.startup == NODE_STARTUP_MANUAL) {
 		autologin_free(a); /* somebody has changed their mind */
+		return;
+	}
+	other = r.leading_login ? session_find_target(a->daemon, a->target) : NULL;
+	if (other) {
+		leave_to(a, other);
 		return;
 	}
 	a->trying = true;
@@ -118,7 +132,8 @@ void autologin_start(struct daemon *d)
 	struct autologin *a, *next;
 
 	records_each(d->records, &all, add, d);
-	list_for_each_safe(a, next, &d->autologins, link) try_login(a);
+	list_for_each_safe(a, next, &d->autologins, link)
+		try_login(a);
 }
 
 /* Those that are being tried are freed by `tried`, when their session has ended. */
@@ -126,5 +141,7 @@ void autologin_stop(struct daemon *d)
 {
 	struct autologin *a, *next;
 
-	list_for_each_safe(a, next, &d->autologins, link) if (!a->trying) autologin_free(a);
+	list_for_each_safe(a, next, &d->autologins, link)
+		if (!a->trying)
+			autologin_free(a);
 }

@@ -1,8 +1,8 @@
 /* iserd: what its files share. main.c begins and ends it, start.c makes what it needs, options.c
- * reads the command line, server.c answers iseradm by one table of verbs, nodes.c and discover.c
- * keep records, logins.c acts on many sessions at a time, sessions.c and luns.c are one session and
- * its devices, stop.c ends all. Everything belongs to one loop, but for jobs (job*.c), which have a
- * thread and a loop of their own. */
+ * reads the command line, server.c answers iseradm by one table of verbs, nodes.c, discover.c and
+ * discoveries.c keep records, logins.c acts on many sessions at a time, sessions.c and luns.c are
+ * one session and its devices, stop.c ends all. Everything belongs to one loop, but for jobs
+ * (job*.c), which have a thread and a loop of their own. */
 #pragma once
 
 #include <stdbool.h>
@@ -108,11 +108,13 @@ typedef void daemon_verb(struct daemon *d, struct control_request *r, struct jso
 
 /* ---- the verbs ---- */
 
-daemon_verb discover_handle, discover_handle_list; /* discover.c */
+daemon_verb discover_handle; /* discover.c */
+daemon_verb discovery_handle_list, discovery_handle_show, discovery_handle_new,
+	discovery_handle_update, discovery_handle_delete; /* discoveries.c */
 daemon_verb node_handle_list, node_handle_new, node_handle_delete, node_handle_update; /* nodes.c */
-daemon_verb login_handle, login_handle_automatic, logout_handle, rescan_handle; /* logins.c */
-daemon_verb sessions_handle, status_handle;					/* show.c */
-daemon_verb job_handle_lun;							/* job.c */
+daemon_verb login_handle, logout_handle, rescan_handle; /* logins.c */
+daemon_verb sessions_handle, status_handle;		/* show.c */
+daemon_verb job_handle_lun;				/* job.c */
 
 /* ---- job.c ---- */
 
@@ -157,3 +159,5 @@ void failure_line(const char *portal, int error, unsigned login_status, const ch
 void put_text(struct json_object *o, const char *key, const char *value); /* NULL: null */
 void put_number(struct json_object *o, const char *key, uint64_t value);
 void put_bool(struct json_object *o, const char *key, bool value);
+/* One more line in the list `key`, which is made with its first. */
+void put_line(struct json_object *o, const char *key, const char *line);

@@ -18,7 +18,7 @@ struct discover {
 	struct discovery_record record;
 	char portal[RECORDS_ADDRESS_SIZE + 16];
 	struct discovery *discovery;
-	bool cancelled;
+	bool cancelled, forget; /* forget: no record is made or changed */
 };
 
 static void discover_free(struct discover *x)
@@ -90,24 +90,38 @@ static struct json_object *show_entry(const struct discovery_entry *e)
 	return o;
 }
 
-static void keep_all(struct discover *x, const struct discovery_result *result)
+/* A record that cannot be used, which -EINVAL says, is for a person to mend: it stays as it is, and
+ * hides no other target. */
+static int keep_all(struct discover *x, const struct discovery_result *result,
+	struct json_object *reply, char why[RECORDS_WHY_SIZE])
 {
-	struct json_object *reply, *targets = json_object_new_array();
-	char why[RECORDS_WHY_SIZE];
 	int err = records_discovery_write(x->daemon->records, &x->record, why);
 
 	for (size_t i = 0; i < result->count && err == 0; i++) {
 		err = keep_record(x, &result->entries[i], why);
-		json_object_array_add(targets, show_entry(&result->entries[i]));
+		if (err != -EINVAL)
+			continue;
+		put_line(reply, "warnings", why);
+		err = 0;
 	}
-	if (err < 0) {
-		json_object_put(targets);
+	return err;
+}
+
+static void answer_found(struct discover *x, const struct discovery_result *result)
+{
+	struct json_object *reply = json_object_new_object();
+	struct json_object *targets = json_object_new_array();
+	char why[RECORDS_WHY_SIZE];
+
+	json_object_object_add(reply, "targets", targets);
+	for (size_t i = 0; i < result->count; i++)
+		json_object_array_add(targets, show_entry(&result->entries[i]));
+	put_bool(reply, "truncated", result->truncated);
+	if (!x->forget && keep_all(x, result, reply, why) < 0) {
+		json_object_put(reply);
 		discover_fail(x, STATUS_DATABASE, why);
 		return;
 	}
-	reply = json_object_new_object();
-	json_object_object_add(reply, "targets", targets);
-	put_bool(reply, "truncated", result->truncated);
 	control_reply(x->request, reply);
 	discover_free(x);
 }
@@ -119,7 +133,7 @@ static void found(void *owner, const struct discovery_result *result)
 
 	x->discovery = NULL;
 	if (result->error == 0) {
-		keep_all(x, result);
+		answer_found(x, result);
 		return;
 	}
 	failure_line(
@@ -186,7 +200,8 @@ static int take_auth(
 	return err;
 }
 
-/* The record of an earlier discovery there keeps its settings. */
+/* The record of an earlier discovery there keeps its settings, but for the transport, which is what
+ * is asked for now. A status, with a line if it is not STATUS_OK. */
 static int prepare(struct discover *x, const struct request_filter *f, struct json_object *json,
 	char why[RECORDS_WHY_SIZE])
 {
@@ -195,18 +210,18 @@ static int prepare(struct discover *x, const struct request_filter *f, struct js
 	int err = records_discovery_read(x->daemon->records, f->host, f->record.port, r, why);
 
 	if (err < 0 && err != -ENOENT)
-		return err;
+		return STATUS_DATABASE;
 	if (f->transport)
 		node_transport_parse(f->transport, &transport);
 	if (err == -ENOENT)
 		discovery_record_default(r, transport);
-	if (f->transport)
-		r->transport = transport;
+	r->transport = transport;
 	request_provider(f, &r->provider);
 	memcpy(r->address, f->host, sizeof(r->address));
 	r->port = f->record.port;
 	address_print_named(f->host, f->record.port, x->portal, sizeof(x->portal));
-	return take_auth(json, r, why);
+	x->forget = request_flag(json, "nonpersistent", false);
+	return take_auth(json, r, why) < 0 ? STATUS_USAGE : STATUS_OK;
 }
 
 void discover_handle(struct daemon *d, struct control_request *r, struct json_object *json)
@@ -214,6 +229,7 @@ void discover_handle(struct daemon *d, struct control_request *r, struct json_ob
 	char why[RECORDS_WHY_SIZE];
 	struct request_filter f;
 	struct discover *x;
+	int status;
 
 	if (!request_filter(r, json, &f))
 		return;
@@ -231,8 +247,9 @@ void discover_handle(struct daemon *d, struct control_request *r, struct json_ob
 	x->request = r;
 	d->busy++;
 	list_append(&d->discoveries, &x->link);
-	if (prepare(x, &f, json, why) < 0)
-		discover_fail(x, STATUS_USAGE, why);
+	status = prepare(x, &f, json, why);
+	if (status != STATUS_OK)
+		discover_fail(x, (enum ini_status)status, why);
 	else if (resolve_start(d, f.host, f.record.port, resolved, x) < 0)
 		discover_fail(x, STATUS_NO_MEMORY, "no memory");
 }
@@ -241,68 +258,9 @@ void discover_stop(struct daemon *d)
 {
 	struct discover *x, *next;
 
-	list_for_each_safe(x, next, &d->discoveries, link)
-	{
+	list_for_each_safe(x, next, &d->discoveries, link) {
 		x->cancelled = true;
 		if (x->discovery)
 			discovery_cancel(x->discovery);
 	}
-}
-
-/* ---- discovery-list ---- */
-
-struct discover_list {
-	struct daemon *daemon;
-	const struct discovery_record *record;
-	struct json_object *list, *targets;
-};
-
-static int list_target(void *arg, const struct node_record *r, const char *why)
-{
-	struct discover_list *l = arg;
-	struct discovery_entry e = {0};
-
-	(void)why;
-	if (!r || strcmp(r->discovery_address, l->record->address) != 0 ||
-		r->discovery_port != l->record->port)
-		return 0;
-	memcpy(e.target_name, r->target_name, sizeof(e.target_name));
-	memcpy(e.address, r->address, sizeof(e.address));
-	e.port = (uint16_t)r->port;
-	e.tpgt = (uint16_t)r->tpgt;
-	json_object_array_add(l->targets, show_entry(&e));
-	return 0;
-}
-
-static int list_discovery(void *arg, const struct discovery_record *r, const char *why)
-{
-	struct discover_list *l = arg;
-	struct record_filter all = {.tpgt = -1};
-	struct json_object *o = json_object_new_object();
-	char portal[RECORDS_ADDRESS_SIZE + 16];
-
-	json_object_array_add(l->list, o);
-	if (!r) {
-		put_text(o, "error", why);
-		return 0;
-	}
-	address_print_named(r->address, r->port, portal, sizeof(portal));
-	put_text(o, "portal", portal);
-	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
-	l->record = r;
-	l->targets = json_object_new_array();
-	records_each(l->daemon->records, &all, list_target, l);
-	json_object_object_add(o, "targets", l->targets);
-	return 0;
-}
-
-void discover_handle_list(struct daemon *d, struct control_request *r, struct json_object *json)
-{
-	struct discover_list l = {.daemon = d, .list = json_object_new_array()};
-	struct json_object *reply = json_object_new_object();
-
-	(void)json;
-	records_discovery_each(d->records, list_discovery, &l);
-	json_object_object_add(reply, "discoveries", l.list);
-	control_reply(r, reply);
 }

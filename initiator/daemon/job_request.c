@@ -168,15 +168,19 @@ static bool read_file(struct job *j, struct control_request *r)
 struct record_search {
 	struct node_record *found;
 	unsigned count; /* portals */
+	bool unusable;
+	char why[RECORDS_WHY_SIZE]; /* what is wrong with that one */
 };
 
 static int consider_record(void *arg, const struct node_record *r, const char *why)
 {
 	struct record_search *s = arg;
 
-	(void)why;
-	if (!r)
+	if (!r) {
+		s->unusable = true;
+		snprintf(s->why, sizeof(s->why), "%s", why);
 		return 0;
+	}
 	if (s->count && strcmp(s->found->address, r->address) == 0 && s->found->port == r->port) {
 		/* the same portal through the other transport: iSER is preferred */
 		if (r->transport == NODE_TRANSPORT_ISER)
@@ -210,6 +214,10 @@ static bool choose_record(struct job *j, struct control_request *r, const struct
 		control_fail(r, STATUS_USAGE,
 			"%s is at %u portals; -p says which one, iseradm -m node lists them",
 			f->record.target_name, search.count);
+		return false;
+	}
+	if (!search.count && search.unusable) {
+		control_fail(r, STATUS_DATABASE, "%s", search.why);
 		return false;
 	}
 	if (!search.count && !f->record.address) {
@@ -264,12 +272,12 @@ static bool in_use(const struct job *j, struct control_request *r)
 	const struct daemon_session *s;
 	const struct daemon_lun *l;
 
-	list_for_each(s, &j->daemon->sessions, link)
-	{
+	list_for_each(s, &j->daemon->sessions, link) {
 		if (strcmp(s->record.target_name, j->record.target_name) != 0)
 			continue;
-		list_for_each(l, &s->luns,
-			link) if (l->number == j->options.lun && lun_in_use(l, r)) return true;
+		list_for_each(l, &s->luns, link)
+			if (l->number == j->options.lun && lun_in_use(l, r))
+				return true;
 	}
 	return false;
 }

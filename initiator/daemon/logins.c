@@ -10,13 +10,16 @@
 struct operation {
 	struct daemon *daemon;
 	struct control_request *request;
-	const char *key;	  /* of the list in the reply */
-	struct json_object *list; /* one object per session that is done */
-	size_t pending;		  /* sessions that are not, and 1 while it is being begun */
-	bool automatic, wait;	  /* login */
-	bool force;		  /* logout */
-	const char *transport;	  /* login: that the record is to have from now on */
-	const char *provider;	  /* likewise */
+	const char *key;	   /* of the list in the reply */
+	struct json_object *list;  /* one object per session that is done */
+	struct json_object *reply; /* with the list, and warnings */
+	size_t pending;		   /* sessions that are not, and 1 while it is being begun */
+	const char *startup;	   /* NULL, or the node.startup that is meant; "all": but onboot */
+	bool wait;		   /* login */
+	bool left;		   /* login: a record was left to another portal of its target */
+	bool force;		   /* logout */
+	const char *transport;	   /* login: that the record is to have from now on */
+	const char *provider;	   /* likewise */
 };
 
 static struct operation *operation_new(struct daemon *d, struct control_request *r, const char *key)
@@ -32,27 +35,32 @@ static struct operation *operation_new(struct daemon *d, struct control_request 
 		.request = r,
 		.key = key,
 		.list = json_object_new_array(),
+		.reply = json_object_new_object(),
 		.pending = 1,
 		.wait = true,
 	};
+	json_object_object_add(op->reply, key, op->list);
 	return op;
 }
 
+/* A record that cannot be used is in nobody's way; but a request that meant it alone fails. */
 static void operation_release(struct operation *op)
 {
-	struct json_object *reply;
+	struct json_object *warnings;
 
 	if (--op->pending)
 		return;
-	if (json_object_array_length(op->list) == 0) {
+	if (json_object_array_length(op->list) || op->left) {
+		control_reply(op->request, op->reply);
+	} else if (json_object_object_get_ex(op->reply, "warnings", &warnings)) {
+		control_fail(op->request, STATUS_DATABASE, "%s",
+			json_object_get_string(json_object_array_get_idx(warnings, 0)));
+		json_object_put(op->reply);
+	} else {
 		control_fail(op->request, STATUS_NOT_FOUND, "%s",
 			strcmp(op->key, "logins") ? "No matching sessions found"
 						  : "No records found");
-		json_object_put(op->list);
-	} else {
-		reply = json_object_new_object();
-		json_object_object_add(reply, op->key, op->list);
-		control_reply(op->request, reply);
+		json_object_put(op->reply);
 	}
 	alloc_free(op);
 }
@@ -85,8 +93,7 @@ static void put_missing_devices(struct json_object *entry, const struct daemon_s
 
 	if (s->daemon->config.no_devices || s->phase == SESSION_ENDING)
 		return;
-	list_for_each(l, &s->luns, link)
-	{
+	list_for_each(l, &s->luns, link) {
 		if (!l->why[0])
 			continue;
 		first = first ? first : l;
@@ -127,6 +134,16 @@ static void part_done(void *owner, struct daemon_session *s, int status, const c
 	operation_release(op);
 }
 
+static void part_waiting(void *owner, const char *line)
+{
+	struct part *p = owner;
+	struct json_object *progress = json_object_new_object();
+
+	json_object_object_add(progress, "waiting", json_object_get(p->entry));
+	put_text(progress, "why", line);
+	control_progress(p->operation->request, progress);
+}
+
 static void tell_begun(struct operation *op, struct json_object *entry)
 {
 	struct json_object *progress = json_object_new_object();
@@ -142,7 +159,7 @@ static void part_begin(struct operation *op, const struct node_record *r, struct
 {
 	struct part *p = alloc_zeroed(sizeof(*p));
 	struct json_object *entry = entry_new(r);
-	struct session_waiter done = {part_done, p};
+	struct session_waiter done = {part_done, p, part_waiting};
 	char why[SESSION_WHY_SIZE] = "no memory";
 	int status = STATUS_NO_MEMORY;
 
@@ -195,13 +212,37 @@ static void login_by(struct operation *op, const struct node_record *r)
 	explicit_bzero(&changed, sizeof(changed));
 }
 
+static bool startup_is(const char *word, const struct node_record *r)
+{
+	char startup[16] = "";
+
+	if (!word)
+		return true;
+	if (strcmp(word, "all") == 0)
+		return r->startup != NODE_STARTUP_ONBOOT;
+	node_record_get(r, "node.startup", false, startup, sizeof(startup));
+	return strcmp(word, startup) == 0;
+}
+
+/* node.leading_login: one session to the target is enough, unless this one was asked for. */
+static bool is_led(struct operation *op, const struct node_record *r)
+{
+	const struct daemon_session *s;
+
+	if (!op->startup || !r->leading_login)
+		return false;
+	s = session_find_target(op->daemon, r->target_name);
+	op->left = op->left || s;
+	return s;
+}
+
 static int login_each(void *arg, const struct node_record *r, const char *why)
 {
 	struct operation *op = arg;
 
 	if (!r)
-		entry_unreadable(op, why);
-	else if (!op->automatic || r->startup != NODE_STARTUP_MANUAL)
+		put_line(op->reply, "warnings", why);
+	else if (startup_is(op->startup, r) && !is_led(op, r))
 		login_by(op, r);
 	return 0;
 }
@@ -235,15 +276,14 @@ static void login_or_move(struct operation *op, struct request_filter *f)
 {
 	int r = records_each(op->daemon->records, &f->record, login_each, op);
 
-	if (r != -ENOENT || !f->transport || !f->record.target_name)
+	if (r != -ENOENT || !f->transport || !f->record.target_name || op->startup)
 		return;
 	op->transport = f->transport;
 	f->record.iface = NULL;
 	records_each(op->daemon->records, &f->record, move_each, op);
 }
 
-static void login(
-	struct daemon *d, struct control_request *r, struct json_object *json, bool automatic)
+void login_handle(struct daemon *d, struct control_request *r, struct json_object *json)
 {
 	struct request_filter f;
 	struct operation *op;
@@ -254,24 +294,10 @@ static void login(
 	if (!op)
 		return;
 	op->wait = request_flag(json, "wait", true);
-	op->automatic = automatic;
-	if (automatic) {
-		records_each(d->records, &f.record, login_each, op);
-	} else {
-		op->provider = f.provider;
-		login_or_move(op, &f);
-	}
+	op->startup = request_text(json, "startup");
+	op->provider = f.provider;
+	login_or_move(op, &f);
 	operation_release(op);
-}
-
-void login_handle(struct daemon *d, struct control_request *r, struct json_object *json)
-{
-	login(d, r, json, false);
-}
-
-void login_handle_automatic(struct daemon *d, struct control_request *r, struct json_object *json)
-{
-	login(d, r, json, true);
 }
 
 /* ---- logout, rescan ---- */
@@ -291,6 +317,24 @@ static int begin_rescan(struct operation *op, const struct node_record *r, struc
 	return session_rescan(s, done, why);
 }
 
+/* By the record as it is now, which may not be that of the login. */
+static bool session_startup_is(struct operation *op, const struct daemon_session *s)
+{
+	const struct node_record *r = &s->record;
+	struct record_filter key = {r->target_name, r->address, (uint16_t)r->port, -1, r->iface};
+	char why[RECORDS_WHY_SIZE];
+	struct node_record now;
+	bool is;
+
+	if (!op->startup)
+		return true;
+	if (records_read(op->daemon->records, &key, &now, why) < 0)
+		now = *r;
+	is = startup_is(op->startup, &now);
+	explicit_bzero(&now, sizeof(now));
+	return is;
+}
+
 static void each_session(struct daemon *d, struct control_request *r, struct json_object *json,
 	const char *key,
 	int (*begin)(struct operation *op, const struct node_record *r, struct daemon_session *s,
@@ -306,8 +350,10 @@ static void each_session(struct daemon *d, struct control_request *r, struct jso
 	if (!op)
 		return;
 	op->force = request_flag(json, "force", false);
-	list_for_each_safe(s, next, &d->sessions, link) if (session_matches(s, &f))
-		part_begin(op, &s->record, s, begin);
+	op->startup = request_text(json, "startup");
+	list_for_each_safe(s, next, &d->sessions, link)
+		if (session_matches(s, &f) && session_startup_is(op, s))
+			part_begin(op, &s->record, s, begin);
 	operation_release(op);
 }
 

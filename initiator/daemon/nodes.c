@@ -11,7 +11,7 @@
 /* ---- node-list ---- */
 
 struct node_list {
-	struct json_object *nodes, *unreadable;
+	struct json_object *reply, *nodes;
 	bool show_secrets;
 };
 
@@ -27,7 +27,7 @@ static int list_each(void *arg, const struct node_record *r, const char *why)
 	char portal[RECORDS_ADDRESS_SIZE + 16];
 
 	if (!r) {
-		json_object_array_add(list->unreadable, json_object_new_string(why));
+		put_line(list->reply, "warnings", why);
 		return 0;
 	}
 	o = json_object_new_object();
@@ -45,13 +45,27 @@ static int list_each(void *arg, const struct node_record *r, const char *why)
 	return 0;
 }
 
+/* A record that cannot be used is told beside the others; alone, it is what is wrong. */
+static void reply_list(struct control_request *r, struct node_list *list)
+{
+	struct json_object *warnings;
+
+	if (!json_object_array_length(list->nodes) &&
+		json_object_object_get_ex(list->reply, "warnings", &warnings)) {
+		control_fail(r, STATUS_DATABASE, "%s",
+			json_object_get_string(json_object_array_get_idx(warnings, 0)));
+		json_object_put(list->reply);
+	} else {
+		control_reply(r, list->reply);
+	}
+}
+
 void node_handle_list(struct daemon *d, struct control_request *r, struct json_object *json)
 {
 	struct node_list list = {
 		.show_secrets = request_flag(json, "show_secrets", false),
 	};
 	struct request_filter f;
-	struct json_object *reply;
 
 	if (!request_filter(r, json, &f))
 		return;
@@ -59,26 +73,30 @@ void node_handle_list(struct daemon *d, struct control_request *r, struct json_o
 		control_fail(r, STATUS_ACCESS, "root, or the daemon's user, may see secrets");
 		return;
 	}
+	list.reply = json_object_new_object();
 	list.nodes = json_object_new_array();
-	list.unreadable = json_object_new_array();
+	json_object_object_add(list.reply, "nodes", list.nodes);
 	records_each(d->records, &f.record, list_each, &list);
-	reply = json_object_new_object();
-	json_object_object_add(reply, "nodes", list.nodes);
-	json_object_object_add(reply, "unreadable", list.unreadable);
-	control_reply(r, reply);
+	reply_list(r, &list);
 }
 
 /* ---- node-new ---- */
 
-static bool exists(struct daemon *d, const struct node_record *r)
+/* A status and a line, if there is a record already, usable or not. */
+static int check_new(struct daemon *d, const struct node_record *r, char why[RECORDS_WHY_SIZE])
 {
 	struct record_filter key = {r->target_name, r->address, (uint16_t)r->port, -1, r->iface};
-	char why[RECORDS_WHY_SIZE];
 	struct node_record old;
 	int err = records_read(d->records, &key, &old, why);
 
 	explicit_bzero(&old, sizeof(old));
-	return err != -ENOENT;
+	if (err == -ENOENT)
+		return STATUS_OK;
+	if (err < 0)
+		return STATUS_DATABASE;
+	snprintf(why, RECORDS_WHY_SIZE, "there is a record already: %s at %s,%u", r->target_name,
+		r->address, r->port);
+	return STATUS_EXISTS;
 }
 
 void node_handle_new(struct daemon *d, struct control_request *r, struct json_object *json)
@@ -87,6 +105,7 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	struct request_filter f;
 	struct node_record record;
 	char why[RECORDS_WHY_SIZE];
+	int status;
 
 	if (!request_filter(r, json, &f))
 		return;
@@ -103,9 +122,9 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	record.port = f.record.port;
 	record.tpgt = f.record.tpgt < 0 ? 1 : (uint32_t)f.record.tpgt;
 	snprintf(record.discovery_type, sizeof(record.discovery_type), "static");
-	if (exists(d, &record))
-		control_fail(r, STATUS_EXISTS, "there is a record already: %s at %s,%u",
-			record.target_name, record.address, record.port);
+	status = check_new(d, &record, why);
+	if (status != STATUS_OK)
+		control_fail(r, status, "%s", why);
 	else if (records_write(d->records, &record, why) < 0)
 		control_fail(r, STATUS_DATABASE, "%s", why);
 	else
@@ -116,105 +135,176 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 
 struct node_change {
 	struct daemon *daemon;
-	const char *name, *value;
-	unsigned changed;
-	int status;
+	struct control_request *request;
+	struct request_filter filter;
+	struct json_object *settings; /* update: by name */
+	struct json_object *reply;    /* with warnings, and what was refused */
+	unsigned changed, refused, unusable;
+	int status; /* of the first that was refused */
 	char why[RECORDS_WHY_SIZE];
 };
 
-static int stop_change(struct node_change *c, int err)
+/* One record stays as it is; the others are changed all the same. */
+static void refuse_change(struct node_change *c, int status, const char *why)
 {
-	c->status =
-		err == -EINVAL || err == -ERANGE || err == -ENOENT ? STATUS_USAGE : STATUS_FAILED;
-	return 1;
+	if (c->refused++ == 0) {
+		c->status = status;
+		put_number(c->reply, "status", (uint64_t)status);
+	}
+	put_line(c->reply, "failures", why);
+	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
 static int delete_each(void *arg, const struct node_record *r, const char *why)
 {
 	struct node_change *c = arg;
 	const struct daemon_session *s;
+	char reason[RECORDS_WHY_SIZE];
 
+	(void)why;
 	if (!r) {
-		snprintf(c->why, sizeof(c->why), "%s", why);
-		return stop_change(c, -EINVAL);
+		c->unusable++;
+		return 0;
 	}
 	s = session_find(c->daemon, r);
 	if (s) {
-		snprintf(c->why, sizeof(c->why),
-			"the record of %s is used by session %u; log that out first",
-			r->target_name, s->number);
-		return stop_change(c, -EBUSY);
+		snprintf(reason, sizeof(reason),
+			"the record of %s at %s is used by session %u; log that out first",
+			r->target_name, s->portal, s->number);
+		refuse_change(c, STATUS_EXISTS, reason);
+	} else if (records_delete(c->daemon->records, r, reason) < 0) {
+		refuse_change(c, STATUS_DATABASE, reason);
+	} else {
+		c->changed++;
 	}
-	if (records_delete(c->daemon->records, r, c->why) < 0)
-		return stop_change(c, -EIO);
-	c->changed++;
 	return 0;
+}
+
+/* iserd makes one session per record, whatever open-iscsi would. */
+static int check_setting(const char *name, const char *value, char why[RECORDS_WHY_SIZE])
+{
+	if (strcmp(name, "node.session.nr_sessions") != 0 || !strcmp(value, "1"))
+		return 0;
+	snprintf(why, RECORDS_WHY_SIZE,
+		"%s: \"%.20s\" cannot be used; one session per record (1) is all there is, and "
+		"another portal, or -I, makes another",
+		name, value);
+	return -EINVAL;
+}
+
+/* All settings, or none. */
+static int update_record(struct node_change *c, struct node_record *r, char why[RECORDS_WHY_SIZE])
+{
+	int err = 0;
+
+	json_object_object_foreach(c->settings, name, value)
+	{
+		const char *text = json_object_get_string(value);
+
+		if (err == 0)
+			err = check_setting(name, text, why);
+		if (err == 0)
+			err = node_record_set(r, name, text, why);
+	}
+	return err < 0					       ? STATUS_USAGE
+	       : records_write(c->daemon->records, r, why) < 0 ? STATUS_DATABASE
+							       : STATUS_OK;
 }
 
 static int update_each(void *arg, const struct node_record *r, const char *why)
 {
 	struct node_change *c = arg;
 	struct node_record record;
-	int err;
+	char reason[RECORDS_WHY_SIZE];
+	int status;
 
 	if (!r) {
+		c->unusable++;
+		put_line(c->reply, "warnings", why);
 		snprintf(c->why, sizeof(c->why), "%s", why);
-		return stop_change(c, -EINVAL);
+		return 0;
 	}
 	record = *r;
-	err = node_record_set(&record, c->name, c->value, c->why);
-	if (err == 0)
-		err = records_write(c->daemon->records, &record, c->why);
+	status = update_record(c, &record, reason);
 	explicit_bzero(&record, sizeof(record));
-	if (err < 0)
-		return stop_change(c, err);
-	c->changed++;
-	return 0;
+	if (status == STATUS_OK)
+		c->changed++;
+	else
+		refuse_change(c, status, reason);
+	/* a value that is wrong is wrong for all */
+	return status == STATUS_USAGE;
 }
 
-static void change(struct daemon *d, struct control_request *r, const struct request_filter *f,
-	struct node_change *c, int (*each)(void *arg, const struct node_record *r, const char *why),
-	const char *key)
+/* One that failed alone is told as the failure of the request. */
+static void reply_change(struct node_change *c, const char *key)
 {
-	struct json_object *reply;
-
-	c->daemon = d;
-	if (records_each(d->records, &f->record, each, c) == -ENOENT) {
-		control_fail(r, STATUS_NOT_FOUND, "No records found");
-	} else if (c->status) {
-		control_fail(r, c->status, "%s", c->why);
-	} else {
-		reply = json_object_new_object();
-		put_number(reply, key, c->changed);
-		control_reply(r, reply);
+	if (!c->changed && c->refused + c->unusable == 1) {
+		control_fail(c->request, c->refused ? c->status : STATUS_DATABASE, "%s", c->why);
+		json_object_put(c->reply);
+		return;
 	}
+	if (!c->changed && !c->refused)
+		put_number(c->reply, "status", STATUS_DATABASE);
+	put_number(c->reply, key, c->changed);
+	control_reply(c->request, c->reply);
+}
+
+static void change(struct node_change *c,
+	int (*each)(void *arg, const struct node_record *r, const char *why), const char *key)
+{
+	c->reply = json_object_new_object();
+	if (records_each(c->daemon->records, &c->filter.record, each, c) == -ENOENT) {
+		control_fail(c->request, STATUS_NOT_FOUND, "No records found");
+		json_object_put(c->reply);
+		return;
+	}
+	if (each == delete_each && c->unusable) {
+		if (records_delete_unusable(c->daemon->records, &c->filter.record, c->why) < 0)
+			refuse_change(c, STATUS_DATABASE, c->why);
+		else
+			c->changed += c->unusable;
+		c->unusable = 0;
+	}
+	reply_change(c, key);
 }
 
 void node_handle_delete(struct daemon *d, struct control_request *r, struct json_object *json)
 {
-	struct node_change c = {0};
-	struct request_filter f;
+	struct node_change c = {.daemon = d, .request = r};
 
-	if (request_filter(r, json, &f))
-		change(d, r, &f, &c, delete_each, "deleted");
+	if (request_filter(r, json, &c.filter))
+		change(&c, delete_each, "deleted");
+}
+
+static bool check_names(struct control_request *r, struct json_object *settings)
+{
+	json_object_object_foreach(settings, name, value)
+	{
+		if (!json_object_is_type(value, json_type_string)) {
+			control_fail(r, STATUS_USAGE, "%.80s: a value is a text", name);
+			return false;
+		}
+		if (node_setting_is_key(name)) {
+			control_fail(r, STATUS_USAGE,
+				"%.80s says which record it is, and cannot be changed; make a new "
+				"record",
+				name);
+			return false;
+		}
+	}
+	return true;
 }
 
 void node_handle_update(struct daemon *d, struct control_request *r, struct json_object *json)
 {
-	struct node_change c = {
-		.name = request_text(json, "name"),
-		.value = request_text(json, "value"),
-	};
-	struct request_filter f;
+	struct node_change c = {.daemon = d, .request = r};
 
-	if (!request_filter(r, json, &f))
+	if (!request_filter(r, json, &c.filter))
 		return;
-	if (!c.name || !c.value)
+	if (!json_object_object_get_ex(json, "settings", &c.settings) ||
+		!json_object_is_type(c.settings, json_type_object) ||
+		!json_object_object_length(c.settings))
 		control_fail(r, STATUS_USAGE, "an update needs a name and a value");
-	else if (node_setting_is_key(c.name))
-		control_fail(r, STATUS_USAGE,
-			"%.80s says which record it is, and cannot be changed; make a new record",
-			c.name);
-	else
-		change(d, r, &f, &c, update_each, "updated");
+	else if (check_names(r, c.settings))
+		change(&c, update_each, "updated");
 }

@@ -137,3 +137,14 @@ void put_bool(struct json_object *o, const char *key, bool value)
 {
 	json_object_object_add(o, key, json_object_new_boolean(value));
 }
+
+void put_line(struct json_object *o, const char *key, const char *line)
+{
+	struct json_object *list;
+
+	if (!json_object_object_get_ex(o, key, &list)) {
+		list = json_object_new_array();
+		json_object_object_add(o, key, list);
+	}
+	json_object_array_add(list, json_object_new_string(line));
+}

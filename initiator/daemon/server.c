@@ -25,8 +25,7 @@ static void stop_handle(struct daemon *d, struct control_request *r, struct json
 	struct daemon_session *s;
 	char why[SESSION_WHY_SIZE];
 
-	list_for_each(s, &d->sessions, link)
-	{
+	list_for_each(s, &d->sessions, link) {
 		if (request_flag(json, "force", false) || !luns_in_use(s, why))
 			continue;
 		control_fail(r, STATUS_BUSY, "%s; end that, or stop with --force", why);
@@ -42,13 +41,16 @@ static const struct {
 	bool privileged;
 } rows[] = {
 	{"discovery", discover_handle, true},
-	{"discovery-list", discover_handle_list, false},
+	{"discovery-list", discovery_handle_list, false},
+	{"discovery-show", discovery_handle_show, false},
+	{"discovery-new", discovery_handle_new, true},
+	{"discovery-update", discovery_handle_update, true},
+	{"discovery-delete", discovery_handle_delete, true},
 	{"node-list", node_handle_list, false},
 	{"node-new", node_handle_new, true},
 	{"node-delete", node_handle_delete, true},
 	{"node-update", node_handle_update, true},
 	{"login", login_handle, true},
-	{"login-automatic", login_handle_automatic, true},
 	{"logout", logout_handle, true},
 	{"rescan", rescan_handle, true},
 	{"sessions", sessions_handle, false},

@@ -46,12 +46,28 @@ static void on_logged_in(void *owner)
 	session_proceed(s);
 }
 
+/* A person who waits for a login hears of each attempt. */
+static void tell_waiting(
+	struct daemon_session *s, int error, unsigned login_status, const char *why)
+{
+	char what[SESSION_WHY_SIZE], line[SESSION_WHY_SIZE + 64];
+
+	s->attempts++;
+	if (!s->login.waiting)
+		return;
+	failure_line(s->portal, error, login_status, why, what, sizeof(what));
+	snprintf(line, sizeof(line), "%s; attempt %u of %u follows", what, s->attempts + 1,
+		s->record.initial_login_retry_max);
+	s->login.waiting(s->login.owner, line);
+}
+
 /* Each attempt to come back tells; the same reason is told once. */
 static void on_lost(void *owner, int error, unsigned login_status, const char *why)
 {
 	struct daemon_session *s = owner;
 
-	(void)login_status;
+	if (s->phase == SESSION_LOGIN)
+		tell_waiting(s, error, login_status, why);
 	if (strncmp(s->lost_why, why, sizeof(s->lost_why) - 1) == 0 && *why)
 		return;
 	snprintf(s->lost_why, sizeof(s->lost_why), "%s", why);
@@ -184,8 +200,7 @@ static void refuse_logout(struct daemon_session *s)
 
 	s->refused = false;
 	s->phase = SESSION_UP;
-	list_for_each(l, &s->luns, link)
-	{
+	list_for_each(l, &s->luns, link) {
 		l->tried = l->export != NULL;
 		l->flushed = false;
 	}
@@ -388,10 +403,11 @@ static const char *choose_suffix(struct daemon *d, const struct node_record *r)
 	};
 	const struct daemon_session *s;
 
-	list_for_each(s, &d->sessions, link) if (!strcmp(s->record.target_name, r->target_name) &&
-						 !strcmp(s->record.address, r->address) &&
-						 s->record.port == r->port &&
-						 !*s->suffix) return suffixes[r->transport];
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, r->target_name) &&
+			!strcmp(s->record.address, r->address) && s->record.port == r->port &&
+			!*s->suffix)
+			return suffixes[r->transport];
 	return "";
 }
 
@@ -426,6 +442,11 @@ int session_login(struct daemon *d, const struct node_record *r, const struct se
 		return refuse_line(why, STATUS_NO_MEMORY, "no memory");
 	}
 	list_append(&d->sessions, &s->link);
+	if (r->nr_sessions > 1)
+		log_warning(ROOM,
+			"session %u: node.session.nr_sessions is %u in the record of %s; one "
+			"session per record is made",
+			s->number, r->nr_sessions, r->target_name);
 	return STATUS_OK;
 }
 
@@ -435,11 +456,23 @@ struct daemon_session *session_find(struct daemon *d, const struct node_record *
 {
 	struct daemon_session *s;
 
-	list_for_each(s, &d->sessions, link) if (!strcmp(s->record.target_name, r->target_name) &&
-						 !strcmp(s->record.address, r->address) &&
-						 s->record.port == r->port &&
-						 s->record.transport == r->transport) return s;
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, r->target_name) &&
+			!strcmp(s->record.address, r->address) && s->record.port == r->port &&
+			s->record.transport == r->transport)
+			return s;
 	return NULL;
+}
+
+struct daemon_session *session_find_target(struct daemon *d, const char *target_name)
+{
+	struct daemon_session *s, *found = NULL;
+
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, target_name) &&
+			(!found || s->phase == SESSION_UP))
+			found = s;
+	return found;
 }
 
 bool session_matches(const struct daemon_session *s, const struct request_filter *f)

@@ -59,6 +59,8 @@ enum session_phase {
 struct session_waiter {
 	void (*done)(void *owner, struct daemon_session *s, int status, const char *error);
 	void *owner;
+	/* a login's attempt failed, and another follows: one line; may be NULL */
+	void (*waiting)(void *owner, const char *line);
 };
 
 struct daemon_session {
@@ -82,7 +84,8 @@ struct daemon_session {
 	struct loop_call step;
 	struct loop_timer retry; /* a forced stop of an export that was at work */
 	struct session_waiter login, logout, rescanned;
-	int end_status; /* of a first login that failed */
+	unsigned attempts; /* of the first login that failed so far */
+	int end_status;	   /* of a first login that failed */
 	/* why that failed, or why a logout is refused; why the connection was lost the last time */
 	char end_why[SESSION_WHY_SIZE], lost_why[160];
 };
@@ -100,6 +103,8 @@ int session_logout(struct daemon_session *s, bool force, const struct session_wa
 int session_rescan(
 	struct daemon_session *s, const struct session_waiter *done, char why[SESSION_WHY_SIZE]);
 struct daemon_session *session_find(struct daemon *d, const struct node_record *r);
+/* Any to that target; one that has logged in before others. NULL: none. */
+struct daemon_session *session_find_target(struct daemon *d, const char *target_name);
 bool session_matches(const struct daemon_session *s, const struct request_filter *f);
 /* As people and iscsiadm call it: "LOGGED_IN", "REOPEN", "FAILED" ... */
 const char *session_state_name(const struct daemon_session *s);

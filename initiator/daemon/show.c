@@ -170,6 +170,32 @@ static struct json_object *show_statistics(const struct ini_session_info *i)
 	return o;
 }
 
+static struct json_object *show_timeouts(const struct node_record *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "recovery", json_object_new_int(r->replacement_timeout));
+	put_number(o, "target_reset", r->tgt_reset_timeout);
+	put_number(o, "lun_reset", r->lu_reset_timeout);
+	put_number(o, "abort", r->abort_timeout);
+	put_number(o, "login", r->login_timeout);
+	put_number(o, "logout", r->logout_timeout);
+	put_number(o, "noop_out_interval", r->noop_out_interval);
+	put_number(o, "noop_out_timeout", r->noop_out_timeout);
+	return o;
+}
+
+/* Who proved to be whom; the secrets are forgotten, and would not be told. */
+static struct json_object *show_chap(const struct node_record *r)
+{
+	struct json_object *o = json_object_new_object();
+	bool chap = r->authmethod == NODE_AUTH_CHAP;
+
+	put_text(o, "username", chap && *r->username ? r->username : NULL);
+	put_text(o, "username_in", chap && *r->username_in ? r->username_in : NULL);
+	return o;
+}
+
 static void put_info(
 	struct json_object *o, const struct daemon_session *s, const struct ini_session_info *i)
 {
@@ -207,6 +233,8 @@ static struct json_object *show_session(const struct daemon_session *s)
 	put_number(o, "tpgt", r->tpgt);
 	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
 	put_text(o, "state", session_state_name(s));
+	json_object_object_add(o, "timeouts", show_timeouts(r));
+	json_object_object_add(o, "chap", show_chap(r));
 	if (s->ini) {
 		ini_session_get_info(s->ini, &info);
 		put_info(o, s, &info);

@@ -37,8 +37,9 @@ static void force(struct daemon *d, bool all)
 	struct daemon_session *s, *next;
 
 	d->forced = all;
-	list_for_each_safe(s, next, &d->sessions, link) if (all || s->phase != SESSION_ENDING)
-		take_away(s);
+	list_for_each_safe(s, next, &d->sessions, link)
+		if (all || s->phase != SESSION_ENDING)
+			take_away(s);
 	if (all)
 		loop_timer_arm(d->loop, &d->stop_timer, STOP_FORCED_NS);
 }
@@ -113,8 +114,7 @@ static void begin(struct daemon *d)
 	autologin_stop(d);
 	discover_stop(d);
 	jobs_stop(d);
-	list_for_each_safe(s, next, &d->sessions, link)
-	{
+	list_for_each_safe(s, next, &d->sessions, link) {
 		if (session_logout(s, false, NULL, why) == STATUS_OK)
 			continue;
 		in_use = true;

@@ -25,6 +25,8 @@ static int note(const char *mode, int argc, char **argv)
 		return note(#name, argc, argv);                                                    \
 	}
 MODE(discovery)
+MODE(discoverydb)
+MODE(iface)
 MODE(node)
 MODE(session)
 MODE(lun)
@@ -86,6 +88,18 @@ static void without_a_mode_one_line_says_which_there_are(void **state)
 	assert_string_equal("", output.text[0]);
 }
 
+static void modes_of_iscsiadm_that_there_are_not_are_refused_with_what_to_use(void **state)
+{
+	(void)state;
+	assert_int_equal(STATUS_UNSUPPORTED, type("-m", "fw", NULL, NULL));
+	assert_non_null(strstr(output.text[1], "-m fw: no firmware"));
+	assert_int_equal(STATUS_UNSUPPORTED, type("-m", "host", "-P", "4"));
+	assert_non_null(strstr(output.text[1], "-m session -P 3"));
+	assert_int_equal(STATUS_UNSUPPORTED, type("-k", "0", NULL, NULL));
+	assert_non_null(strstr(output.text[1], "-m daemon -o stop"));
+	assert_null(called);
+}
+
 static void help_and_version_go_to_standard_output(void **state)
 {
 	(void)state;
@@ -114,6 +128,7 @@ int main(void)
 		cmocka_unit_test(the_mode_may_stand_anywhere_in_any_form),
 		cmocka_unit_test(a_misspelt_mode_is_told_the_right_one),
 		cmocka_unit_test(without_a_mode_one_line_says_which_there_are),
+		cmocka_unit_test(modes_of_iscsiadm_that_there_are_not_are_refused_with_what_to_use),
 		cmocka_unit_test(help_and_version_go_to_standard_output),
 	};
 

@@ -118,26 +118,75 @@ static void earlier_discoveries_are_listed(void **state)
 	const struct answer a[] = {{0,
 		"{\"discoveries\": [{\"portal\": \"192.0.2.1:3260\", \"transport\": \"iser\","
 		" \"targets\": [{\"target\": \"iqn.x:a\", \"portal\": \"192.0.2.1:3260\", "
-		"\"tpgt\": 1}]},"
-		" {\"error\": \"/s/send_targets/x: line 3 is no setting\"}]}",
+		"\"tpgt\": 1}]}"
+		"], \"warnings\": [\"/s/send_targets/x:3: no setting\"]}",
 		NULL}};
 	const struct answer none[] = {{0, "{\"discoveries\": []}", NULL}};
 
 	(void)state;
 	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "", a));
 	assert_string_equal("{\"verb\":\"discovery-list\"}", it.asked[0]);
-	assert_string_equal("192.0.2.1:3260 via sendtargets over iser\n"
-			    "/s/send_targets/x: line 3 is no setting\n",
-		it.out);
+	assert_string_equal("192.0.2.1:3260 via sendtargets over iser\n", it.out);
+	assert_string_equal("iseradm: warning: /s/send_targets/x:3: no setting; it is passed "
+			    "over\n",
+		it.err);
 	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-P 1", a));
-	assert_memory_equal("DiscoveryAddress: 192.0.2.1:3260\nTarget: iqn.x:a\n", it.out, 49);
+	assert_memory_equal(
+		"SENDTARGETS:\nDiscoveryAddress: 192.0.2.1,3260\nTarget: iqn.x:a\n", it.out, 62);
 	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_discovery, "", none));
 	assert_string_equal("iseradm: No records found\n", it.err);
+}
+
+static void records_are_shown_and_deleted_by_their_portal(void **state)
+{
+	const struct answer shown[] = {
+		{0, "{\"settings\": {\"discovery.sendtargets.port\": \"3260\"}}", NULL}};
+	const struct answer a[] = {{0, "{}", NULL}};
+
+	(void)state;
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-t st -p h -o show", shown));
+	assert_string_equal("{\"verb\":\"discovery-show\",\"portal\":\"h\"}", it.asked[0]);
+	assert_non_null(strstr(it.out, "\ndiscovery.sendtargets.port = 3260\n# END RECORD\n"));
+	assert_int_equal(STATUS_OK, iseradm(mode_discoverydb, "-t st -p h", shown));
+	assert_string_equal("{\"verb\":\"discovery-show\",\"portal\":\"h\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-t st -p h -o delete", a));
+	assert_string_equal("{\"verb\":\"discovery-delete\",\"portal\":\"h\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_discoverydb, "-t st -p h -o delete", a));
+	assert_string_equal("{\"verb\":\"discovery-delete\",\"portal\":\"h\"}", it.asked[0]);
+}
+
+static void discoverydb_asks_when_it_is_told_to(void **state)
+{
+	const struct answer a[] = {{0, TWO, NULL}};
+	const struct answer none[] = {{0, "{}", NULL}};
+
+	(void)state;
+	assert_int_equal(STATUS_OK,
+		iseradm(mode_discoverydb, "-t sendtargets -p h -I default --discover", a));
+	assert_string_equal(
+		"{\"verb\":\"discovery\",\"portal\":\"h\",\"transport\":\"tcp\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_discovery, "-t st -p h -o nonpersistent", a));
+	assert_string_equal(
+		"{\"verb\":\"discovery\",\"portal\":\"h\",\"nonpersistent\":true}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_discoverydb, "-t st -p h:1 -o new", none));
+	assert_string_equal("{\"verb\":\"discovery-new\",\"portal\":\"h:1\"}", it.asked[0]);
+	assert_string_equal("New discovery record for [h,1] added.\n", it.out);
+	assert_int_equal(STATUS_OK,
+		iseradm(mode_discoverydb, "-t st -p h -o update -n a -v 1 -n b -v 2", none));
+	assert_string_equal("{\"verb\":\"discovery-update\",\"portal\":\"h\","
+			    "\"settings\":{\"a\":\"1\",\"b\":\"2\"}}",
+		it.asked[0]);
+	assert_int_equal(
+		STATUS_USAGE, iseradm(mode_discoverydb, "-t st -p h -o update -n a", none));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discoverydb, "-t st -p h -l", none));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discoverydb, "-o delete", none));
+	assert_int_equal(0, it.answered);
 }
 
 static void wrong_words_are_usage(void **state)
 {
 	(void)state;
+	assert_int_equal(STATUS_USAGE, iseradm(mode_discovery, "-p h -o update -n a -v b", NULL));
 	assert_int_equal(STATUS_DISCOVERY_TYPE, iseradm(mode_discovery, "-t isns -p h", NULL));
 	assert_non_null(strstr(it.err, "sendtargets (or st) is the only type"));
 	assert_int_equal(STATUS_USAGE, iseradm(mode_discovery, "-t st", NULL));
@@ -157,6 +206,8 @@ int main(void)
 		MODE_TEST(chap_goes_along_under_the_names_of_the_settings),
 		MODE_TEST(a_secret_whose_file_is_missing_asks_nothing),
 		MODE_TEST(earlier_discoveries_are_listed),
+		MODE_TEST(records_are_shown_and_deleted_by_their_portal),
+		MODE_TEST(discoverydb_asks_when_it_is_told_to),
 		MODE_TEST(wrong_words_are_usage),
 	};
 

@@ -5,6 +5,11 @@
 
 #include "initiator/cli/mode_node.c"
 
+void print_session_statistics(struct json_object *session, FILE *out)
+{
+	fprintf(out, "statistics of %s\n", field_text(session, "target"));
+}
+
 #define NODES                                                                                      \
 	"{\"nodes\": [{\"target\": \"iqn.x:a\", \"portal\": \"192.0.2.1:3260\", \"tpgt\": 1,"      \
 	" \"transport\": \"iser\","                                                                \
@@ -13,7 +18,7 @@
 	" \"transport\": \"tcp\","                                                                 \
 	" \"settings\": {\"node.name\": \"iqn.x:b\", \"node.startup\": \"automatic\"}},"           \
 	" {\"target\": \"iqn.x:c\", \"portal\": \"192.0.2.1:3260\", \"tpgt\": 1,"                  \
-	" \"transport\": \"tcp\"}], \"unreadable\": []}"
+	" \"transport\": \"tcp\"}]}"
 
 static void records_are_listed(void **state)
 {
@@ -52,23 +57,22 @@ static void a_record_that_cannot_be_read_is_told_beside_the_others(void **state)
 {
 	const struct answer a[] = {{0,
 		"{\"nodes\": [{\"target\": \"iqn.x:a\", \"portal\": \"h:1\", \"tpgt\": 1}],"
-		" \"unreadable\": [\"/s/nodes/x: line 2 is no setting\"]}",
+		" \"warnings\": [\"/s/nodes/x:2: no setting\"]}",
 		NULL}};
 
 	(void)state;
-	assert_int_equal(STATUS_DATABASE, iseradm(mode_node, "", a));
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "", a));
 	assert_string_equal("h:1,1 iqn.x:a\n", it.out);
-	assert_string_equal("iseradm: /s/nodes/x: line 2 is no setting\n", it.err);
+	assert_string_equal(
+		"iseradm: warning: /s/nodes/x:2: no setting; it is passed over\n", it.err);
 }
 
 static void no_record_is_not_found(void **state)
 {
-	const struct answer a[] = {{0, "{\"nodes\": [], \"unreadable\": []}", NULL}};
+	const struct answer a[] = {{0, "{\"nodes\": []}", NULL}};
 
 	(void)state;
 	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_node, "-T iqn.x:z", a));
-	assert_string_equal("iseradm: No records found\n", it.err);
-	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_node, "--login manual", a));
 	assert_string_equal("iseradm: No records found\n", it.err);
 	/* JSON says it itself */
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "--json", a));
@@ -99,11 +103,11 @@ static void updates_name_their_setting(void **state)
 	assert_int_equal(STATUS_OK,
 		iseradm(mode_node, "-T iqn.x:a -o update -n node.startup -v automatic", a));
 	assert_string_equal(
-		"{\"verb\":\"node-update\",\"target\":\"iqn.x:a\",\"name\":\"node.startup\","
-		"\"value\":\"automatic\"}",
+		"{\"verb\":\"node-update\",\"target\":\"iqn.x:a\",\"settings\":{\"node.startup\":"
+		"\"automatic\"}}",
 		it.asked[0]);
 	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-o update -n node.startup", a));
-	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-n node.startup -v manual", a));
+	assert_int_equal(STATUS_USAGE, iseradm(mode_node, "-l -n node.startup -v manual", a));
 	assert_non_null(strstr(it.err, "-n and -v belong to -o update"));
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -o delete", a));
 	assert_string_equal("{\"verb\":\"node-delete\",\"target\":\"iqn.x:a\"}", it.asked[0]);
@@ -117,25 +121,48 @@ static void logins_may_be_for_all_or_for_some(void **state)
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a --login", a));
 	assert_string_equal("{\"verb\":\"login\",\"target\":\"iqn.x:a\"}", it.asked[0]);
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "--login all", a));
-	assert_string_equal("{\"verb\":\"login\"}", it.asked[0]);
-	assert_int_equal(STATUS_OK, iseradm(mode_node, "-L automatic", a));
-	assert_string_equal("{\"verb\":\"login-automatic\"}", it.asked[0]);
+	assert_string_equal("{\"verb\":\"login\",\"startup\":\"all\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "--loginall=automatic", a));
+	assert_string_equal("{\"verb\":\"login\",\"startup\":\"automatic\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-L manual -W", a));
+	assert_string_equal(
+		"{\"verb\":\"login\",\"startup\":\"manual\",\"wait\":false}", it.asked[0]);
 }
 
-static void manual_logins_are_those_whose_record_says_so(void **state)
+static void what_waits_is_told_to_who_wants_to_know(void **state)
 {
-	const struct answer a[] = {
-		{0, NODES, NULL},
-		{0, "{\"logins\": [{\"ok\": true}]}", NULL},
-	};
+	const struct answer a[] = {{0, "{\"logins\": [{\"ok\": true}]}",
+		"{\"waiting\": {\"target\": \"iqn.x:a\"}, \"why\": \"h:1: refused; attempt 2 of 8 "
+		"follows\"}"}};
 
 	(void)state;
-	assert_int_equal(STATUS_OK, iseradm(mode_node, "-L manual", a));
-	assert_int_equal(2, it.answered);
-	assert_string_equal(
-		"{\"verb\":\"login\",\"target\":\"iqn.x:a\",\"portal\":\"192.0.2.1:3260\","
-		"\"transport\":\"iser\"}",
-		it.asked[1]);
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -l -d 1", a));
+	assert_non_null(strstr(it.err, "asked for \"login\"\n"));
+	assert_non_null(strstr(it.err, "iseradm: h:1: refused; attempt 2 of 8 follows\n"));
+	assert_string_equal("", it.out);
+}
+
+static void changes_that_failed_are_told_one_by_one(void **state)
+{
+	const struct answer a[] = {{0,
+		"{\"status\": 15, \"failures\": [\"x is used\", \"y is used\"], \"deleted\": 1}",
+		NULL}};
+
+	(void)state;
+	assert_int_equal(STATUS_EXISTS, iseradm(mode_node, "-o delete", a));
+	assert_string_equal("iseradm: x is used\niseradm: y is used\n", it.err);
+}
+
+static void statistics_are_those_of_the_sessions(void **state)
+{
+	const struct answer a[] = {{0, "{\"sessions\": [{\"target\": \"iqn.x:a\"}]}", NULL}};
+	const struct answer none[] = {{0, "{\"sessions\": []}", NULL}};
+
+	(void)state;
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "-T iqn.x:a -s", a));
+	assert_string_equal("{\"verb\":\"sessions\",\"target\":\"iqn.x:a\"}", it.asked[0]);
+	assert_string_equal("statistics of iqn.x:a\n", it.out);
+	assert_int_equal(STATUS_NOT_FOUND, iseradm(mode_node, "--stats", none));
 }
 
 static void logins_are_told_as_they_come(void **state)
@@ -160,7 +187,9 @@ static void logout_and_rescan_are_asked_for(void **state)
 	assert_string_equal(
 		"{\"verb\":\"logout\",\"target\":\"iqn.x:a\",\"force\":true}", it.asked[0]);
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "-U all", a));
-	assert_string_equal("{\"verb\":\"logout\"}", it.asked[0]);
+	assert_string_equal("{\"verb\":\"logout\",\"startup\":\"all\"}", it.asked[0]);
+	assert_int_equal(STATUS_OK, iseradm(mode_node, "--logoutall=manual", a));
+	assert_string_equal("{\"verb\":\"logout\",\"startup\":\"manual\"}", it.asked[0]);
 	assert_int_equal(STATUS_OK, iseradm(mode_node, "-R", a));
 	assert_string_equal("{\"verb\":\"rescan\"}", it.asked[0]);
 }
@@ -171,8 +200,8 @@ static void wrong_words_are_usage(void **state)
 		"-l -u",
 		"-l -o delete",
 		"--login some",
-		"--logout manual",
-		"-U automatic",
+		"--logout some",
+		"-U some",
 		"all",
 		"-o rename",
 		"-I ethernet",
@@ -196,7 +225,9 @@ int main(void)
 		MODE_TEST(a_new_record_is_told_in_iscsiadms_words),
 		MODE_TEST(updates_name_their_setting),
 		MODE_TEST(logins_may_be_for_all_or_for_some),
-		MODE_TEST(manual_logins_are_those_whose_record_says_so),
+		MODE_TEST(what_waits_is_told_to_who_wants_to_know),
+		MODE_TEST(changes_that_failed_are_told_one_by_one),
+		MODE_TEST(statistics_are_those_of_the_sessions),
 		MODE_TEST(logins_are_told_as_they_come),
 		MODE_TEST(logout_and_rescan_are_asked_for),
 		MODE_TEST(wrong_words_are_usage),

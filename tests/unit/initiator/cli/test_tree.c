@@ -10,6 +10,8 @@ static const char two_sessions[] =
 	" \"transport\": \"iser\", \"state\": \"LOGGED_IN\", \"initiator\": \"iqn.i:n\","
 	" \"isid\": \"80aabbccdd00\", \"provider\": \"softiwarp\", \"recoveries\": 2,"
 	" \"connected_to\": \"127.0.0.1:3260\","
+	" \"timeouts\": {\"recovery\": -1, \"target_reset\": 30, \"lun_reset\": 31, \"abort\": 15},"
+	" \"chap\": {\"username\": \"me\", \"username_in\": null},"
 	" \"params\": {\"HeaderDigest\": \"None\", \"ImmediateData\": true, \"InitialR2T\": false,"
 	" \"MaxBurstLength\": 262144},"
 	" \"info\": {\"local\": \"127.0.0.1:40000\", \"detail\": \"MPA\"},"
@@ -89,15 +91,39 @@ static void level_2_has_what_was_negotiated(void **state)
 	free(text);
 }
 
+static void level_2_has_time_outs_and_names_without_secrets(void **state)
+{
+	char *text = shown_at(2);
+
+	(void)state;
+	assert_non_null(strstr(text, "\t\t*********\n"
+				     "\t\tTimeouts:\n"
+				     "\t\t*********\n"
+				     "\t\tRecovery Timeout: -1\n"
+				     "\t\tTarget Reset Timeout: 30\n"
+				     "\t\tLUN Reset Timeout: 31\n"
+				     "\t\tAbort Timeout: 15\n"
+				     "\t\t*****\n"
+				     "\t\tCHAP:\n"
+				     "\t\t*****\n"
+				     "\t\tusername: me\n"
+				     "\t\tpassword: ********\n"
+				     "\t\tusername_in: <empty>\n"
+				     "\t\tpassword_in: ********\n"));
+	free(text);
+}
+
 static void level_3_has_devices_and_why_there_is_none(void **state)
 {
 	char *text = shown_at(3);
 
 	(void)state;
 	assert_non_null(strstr(text, "\t\tAttached SCSI devices:\n"));
-	assert_non_null(strstr(text, "\t\tLun: 0\tAttached: /dev/loop3\tState: running\n"
+	assert_non_null(strstr(text, "\t\tLun: 0\n"
+				     "\t\t\tAttached scsi disk loop3\t\tState: running\n"
 				     "\t\t\tSize: 1.0 MiB (1048576 bytes), 512-byte blocks\n"));
-	assert_non_null(strstr(text, "\t\tLun: 5\tAttached: no block device\tState: running\n"
+	assert_non_null(strstr(text, "\t\tLun: 5\n"
+				     "\t\t\tNo block device\t\tState: running\n"
 				     "\t\t\tReason: no /dev/fuse\n"));
 	assert_non_null(strstr(text, "512-byte blocks, read-only\n"));
 	free(text);
@@ -140,6 +166,7 @@ int main(void)
 		cmocka_unit_test(level_0_is_a_line_per_session),
 		cmocka_unit_test(level_1_is_a_tree_of_targets_and_portals),
 		cmocka_unit_test(level_2_has_what_was_negotiated),
+		cmocka_unit_test(level_2_has_time_outs_and_names_without_secrets),
 		cmocka_unit_test(level_3_has_devices_and_why_there_is_none),
 		cmocka_unit_test(statistics_are_told_by_session),
 		cmocka_unit_test(empty_answer_shows_nothing),

@@ -22,6 +22,16 @@ int session_login(struct daemon *d, const struct node_record *r, const struct se
 	return login.status;
 }
 
+struct daemon_session *session_find_target(struct daemon *d, const char *target_name)
+{
+	struct daemon_session *s;
+
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, target_name))
+			return s;
+	return NULL;
+}
+
 static void ended(int status, const char *error)
 {
 	struct session_waiter w = login.done;
@@ -81,6 +91,36 @@ static void a_failed_login_is_tried_at_longer_and_longer_intervals(void **state)
 	ended(STATUS_OK, NULL);
 	loop_advance(k->d.loop, 120 * LOOP_NS_PER_S);
 	assert_int_equal(9, login.tries);
+}
+
+static void a_leading_login_waits_for_the_other_portal_of_its_target(void **state)
+{
+	struct kit *k = *state;
+	struct node_record r = record(TARGET, "192.0.2.1", 1);
+	struct daemon_session *s;
+
+	r.startup = NODE_STARTUP_AUTOMATIC;
+	r.leading_login = true;
+	keep(&k->d, &r);
+	memset(&login, 0, sizeof(login));
+	strcpy(r.address, "192.0.2.9");
+	s = session_of(&k->d, &r, 1);
+	s->phase = SESSION_LOGIN;
+	autologin_start(&k->d);
+	assert_int_equal(0, login.tries);
+	loop_advance(k->d.loop, LOOP_NS_PER_S);
+	assert_int_equal(0, login.tries);
+	/* it fails: this portal's turn has come */
+	session_away(s);
+	loop_advance(k->d.loop, LOOP_NS_PER_S);
+	assert_int_equal(1, login.tries);
+	ended(STATUS_UNREACHABLE, "connection refused");
+	/* the other is there now: one is enough */
+	s = session_of(&k->d, &r, 2);
+	loop_advance(k->d.loop, LOOP_NS_PER_S);
+	assert_int_equal(1, login.tries);
+	assert_true(list_empty(&k->d.autologins));
+	session_away(s);
 }
 
 static unsigned lines(void)
@@ -171,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KIT_TEST(only_automatic_records_are_logged_in),
 		KIT_TEST(on_boot_is_automatic),
+		KIT_TEST(a_leading_login_waits_for_the_other_portal_of_its_target),
 		KIT_TEST(a_failed_login_is_tried_at_longer_and_longer_intervals),
 		KIT_TEST(the_same_reason_is_told_once),
 		KIT_TEST(who_changes_their_mind_is_heard),

@@ -147,6 +147,66 @@ static void a_record_that_is_there_keeps_its_settings(void **state)
 	request_free(&r);
 }
 
+static void a_record_with_a_mistake_is_a_warning_and_stays(void **state)
+{
+	struct kit *k = *state;
+	struct record_filter key = {B, "2001:db8::1", 3261, -1, "iser"};
+	struct node_record n = record(A, "192.0.2.1", 1);
+	struct control_request r;
+	char path[400];
+	FILE *f;
+
+	keep(&k->d, &n);
+	snprintf(path, sizeof(path), "%s/nodes/" A "/192.0.2.1,3260,1/default", k->directory);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("node.nonsense = 1\n", f);
+	fclose(f);
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
+	resolves();
+	finds(two, 2);
+	assert_non_null(strstr(answer(&r), "\"target\":\"" A "\""));
+	assert_non_null(strstr(answer(&r), "default:1: \\\"node.nonsense\\\" is no setting"));
+	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
+	assert_int_equal(0, access(path, F_OK));
+	request_free(&r);
+}
+
+static void the_transport_is_iser_whatever_it_was_before(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r;
+
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\", \"transport\": \"tcp\"}");
+	resolves();
+	assert_int_equal(NODE_TRANSPORT_TCP, it.transport);
+	finds(two, 2);
+	request_free(&r);
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
+	resolves();
+	assert_int_equal(NODE_TRANSPORT_ISER, it.transport);
+	finds(two, 2);
+	request_free(&r);
+}
+
+static void a_nonpersistent_discovery_keeps_nothing(void **state)
+{
+	struct kit *k = *state;
+	struct record_filter all = {.tpgt = -1};
+	struct discovery_record whom;
+	struct control_request r;
+	struct node_record n;
+
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\", \"nonpersistent\": true}");
+	resolves();
+	finds(two, 2);
+	assert_non_null(strstr(answer(&r), "\"target\":\"" B "\""));
+	assert_int_equal(-ENOENT, records_read(k->d.records, &all, &n, kit_why));
+	assert_int_equal(
+		-ENOENT, records_discovery_read(k->d.records, "192.0.2.1", 3260, &whom, kit_why));
+	request_free(&r);
+}
+
 static void a_record_in_use_is_not_taken_away(void **state)
 {
 	struct kit *k = *state;
@@ -271,40 +331,20 @@ static void the_end_cancels_what_is_under_way(void **state)
 	request_free(&r);
 }
 
-static void earlier_discoveries_are_listed_with_their_targets(void **state)
-{
-	struct kit *k = *state;
-	struct control_request r;
-	struct node_record other = record("iqn.2026-11.org.example:other", "192.0.2.9", 1);
-
-	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\", \"transport\": \"tcp\"}");
-	resolves();
-	finds(two, 2);
-	request_free(&r);
-	keep(&k->d, &other); /* made by hand: of no discovery */
-	r = request("{}");
-	discover_handle_list(&k->d, &r, r.json);
-	assert_string_equal(
-		"{\"discoveries\":[{\"portal\":\"192.0.2.1:3260\",\"transport\":\"tcp\","
-		"\"targets\":[{\"target\":\"" A
-		"\",\"portal\":\"192.0.2.1:3260\",\"tpgt\":1},{\"target\":\"" B
-		"\",\"portal\":\"[2001:db8::1]:3261\",\"tpgt\":2}]}]}",
-		answer(&r));
-	request_free(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KIT_TEST(what_is_found_becomes_records),
 		KIT_TEST(a_record_that_is_there_keeps_its_settings),
+		KIT_TEST(a_record_with_a_mistake_is_a_warning_and_stays),
+		KIT_TEST(the_transport_is_iser_whatever_it_was_before),
+		KIT_TEST(a_nonpersistent_discovery_keeps_nothing),
 		KIT_TEST(a_record_in_use_is_not_taken_away),
 		KIT_TEST(secrets_go_to_the_record_and_to_the_login),
 		KIT_TEST(an_unknown_field_of_auth_is_usage),
 		KIT_TEST(failures_have_their_status_and_line),
 		KIT_TEST(a_portal_is_needed_and_a_daemon_that_goes_on),
 		KIT_TEST(the_end_cancels_what_is_under_way),
-		KIT_TEST(earlier_discoveries_are_listed_with_their_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

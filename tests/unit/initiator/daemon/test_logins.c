@@ -53,8 +53,20 @@ struct daemon_session *session_find(struct daemon *d, const struct node_record *
 {
 	struct daemon_session *s;
 
-	list_for_each(s, &d->sessions, link) if (!strcmp(s->record.target_name, r->target_name) &&
-						 s->record.transport == r->transport) return s;
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, r->target_name) &&
+			s->record.transport == r->transport)
+			return s;
+	return NULL;
+}
+
+struct daemon_session *session_find_target(struct daemon *d, const char *target_name)
+{
+	struct daemon_session *s;
+
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, target_name))
+			return s;
 	return NULL;
 }
 
@@ -155,13 +167,122 @@ static void what_is_refused_at_once_is_part_of_the_answer(void **state)
 static void automatic_logins_are_those_of_the_records_that_say_so(void **state)
 {
 	struct kit *k = *state;
-	struct control_request r = request("{}");
+	struct control_request r = request("{\"startup\": \"automatic\"}");
 
-	login_handle_automatic(&k->d, &r, r.json);
+	login_handle(&k->d, &r, r.json);
 	assert_int_equal(1, it.begun);
 	assert_string_equal(A, it.records[0].target_name);
 	end(0, NULL, STATUS_OK, NULL);
 	assert_int_equal(STATUS_OK, r.status);
+	request_free(&r);
+}
+
+static void all_is_all_but_onboot(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"startup\": \"all\"}");
+	struct node_record b = record(B, "192.0.2.1", 1);
+
+	b.startup = NODE_STARTUP_ONBOOT;
+	keep(&k->d, &b);
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	assert_string_equal(A, it.records[0].target_name);
+	end(0, NULL, STATUS_OK, NULL);
+	request_free(&r);
+	it.begun = 0;
+	r = request("{\"startup\": \"manual\"}");
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(0, it.begun);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
+	request_free(&r);
+}
+
+static void logouts_go_by_the_record_as_it_is_now(void **state)
+{
+	struct kit *k = *state;
+	struct node_record a = record(A, "192.0.2.1", 1);
+	struct daemon_session *s = session_of(&k->d, &a, 1); /* manual, when it was made */
+	struct control_request r = request("{\"startup\": \"manual\"}");
+
+	logout_handle(&k->d, &r, r.json);
+	assert_int_equal(STATUS_NOT_FOUND, r.status);
+	request_free(&r);
+	r = request("{\"startup\": \"automatic\"}");
+	logout_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	end(0, s, STATUS_OK, NULL);
+	request_free(&r);
+	session_away(s);
+}
+
+static void a_leading_login_leaves_the_other_portals_alone(void **state)
+{
+	struct kit *k = *state;
+	struct node_record a = record(A, "192.0.2.1", 1);
+	struct daemon_session *s = session_of(&k->d, &a, 1);
+	struct control_request r = request("{\"startup\": \"automatic\"}");
+
+	a.startup = NODE_STARTUP_AUTOMATIC;
+	a.leading_login = true;
+	keep(&k->d, &a);
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(0, it.begun);
+	assert_int_equal(STATUS_OK, r.status);
+	assert_string_equal("{\"logins\":[]}", answer(&r));
+	request_free(&r);
+	/* who asks for this one gets it */
+	r = request("{\"target\": \"" A "\"}");
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	end(0, NULL, STATUS_OK, NULL);
+	request_free(&r);
+	session_away(s);
+}
+
+static void a_failed_attempt_is_told_while_more_follow(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" A "\"}");
+
+	login_handle(&k->d, &r, r.json);
+	it.done[0].waiting(it.done[0].owner, "connection refused; attempt 2 of 8 follows");
+	assert_non_null(strstr(r.progress[1], "{\"waiting\":{\"target\":\"" A "\""));
+	assert_non_null(strstr(r.progress[1], "\"why\":\"connection refused; attempt 2 of 8"));
+	assert_int_equal(0, r.answered);
+	end(0, NULL, STATUS_OK, NULL);
+	request_free(&r);
+}
+
+static void spoil(struct kit *k)
+{
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/nodes/" A "/192.0.2.1,3260,1/default", k->directory);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("node.nonsense = 1\n", f);
+	fclose(f);
+}
+
+static void a_record_with_a_mistake_stops_no_other_login_and_fails_alone(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{}");
+
+	spoil(k);
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(1, it.begun);
+	end(0, NULL, STATUS_OK, NULL);
+	assert_int_equal(STATUS_OK, r.status);
+	assert_non_null(strstr(answer(&r), "\"warnings\":[\""));
+	assert_non_null(strstr(answer(&r), "default:1: \\\"node.nonsense\\\" is no setting"));
+	request_free(&r);
+	r = request("{\"target\": \"" A "\"}");
+	login_handle(&k->d, &r, r.json);
+	assert_int_equal(STATUS_DATABASE, r.status);
+	assert_non_null(strstr(r.error, "default:1: \"node.nonsense\" is no setting"));
 	request_free(&r);
 }
 
@@ -306,6 +427,11 @@ int main(void)
 		TEST(devices_that_are_missing_are_told),
 		TEST(what_is_refused_at_once_is_part_of_the_answer),
 		TEST(automatic_logins_are_those_of_the_records_that_say_so),
+		TEST(all_is_all_but_onboot),
+		TEST(logouts_go_by_the_record_as_it_is_now),
+		TEST(a_leading_login_leaves_the_other_portals_alone),
+		TEST(a_failed_attempt_is_told_while_more_follow),
+		TEST(a_record_with_a_mistake_stops_no_other_login_and_fails_alone),
 		TEST(who_does_not_wait_is_answered_at_once),
 		TEST(no_record_and_no_session_are_not_found),
 		TEST(a_login_by_the_other_transport_moves_the_record),

@@ -10,8 +10,9 @@ struct daemon_session *session_find(struct daemon *d, const struct node_record *
 {
 	struct daemon_session *s;
 
-	list_for_each(
-		s, &d->sessions, link) if (!strcmp(s->record.target_name, r->target_name)) return s;
+	list_for_each(s, &d->sessions, link)
+		if (!strcmp(s->record.target_name, r->target_name))
+			return s;
 	return NULL;
 }
 
@@ -65,24 +66,75 @@ static void secrets_are_shown_to_root_alone(void **state)
 	request_free(&r);
 }
 
-static void a_record_with_a_mistake_is_listed_as_unreadable(void **state)
+static void spoil(struct kit *k)
 {
-	struct kit *k = *state;
-	struct control_request r = request("{}");
 	char path[400];
 	FILE *f;
 
-	two_records(&k->d);
 	snprintf(path, sizeof(path), "%s/nodes/" DISK "/192.0.2.1,3260,1/default", k->directory);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs("node.nonsense = 1\n", f);
 	fclose(f);
+}
+
+static void a_record_with_a_mistake_is_a_warning_beside_the_others(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{}");
+
+	two_records(&k->d);
+	spoil(k);
 	node_handle_list(&k->d, &r, r.json);
 	assert_int_equal(STATUS_OK, r.status);
 	assert_int_equal(1, json_object_array_length(json_object_object_get(r.reply, "nodes")));
-	assert_non_null(strstr(
-		json_object_get_string(json_object_object_get(r.reply, "unreadable")), DISK));
+	assert_non_null(
+		strstr(json_object_get_string(json_object_object_get(r.reply, "warnings")), DISK));
+	request_free(&r);
+}
+
+static void a_record_with_a_mistake_hides_no_other_and_fails_alone(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"settings\": {\"node.startup\": \"automatic\"}}");
+
+	two_records(&k->d);
+	spoil(k);
+	node_handle_update(&k->d, &r, r.json);
+	assert_non_null(strstr(answer(&r), "\"updated\":1"));
+	assert_non_null(strstr(answer(&r), "default:1: \\\"node.nonsense\\\" is no setting"));
+	request_free(&r);
+	r = request("{\"target\": \"" DISK "\", \"settings\": {\"node.startup\": \"manual\"}}");
+	node_handle_update(&k->d, &r, r.json);
+	assert_int_equal(STATUS_DATABASE, r.status);
+	request_free(&r);
+	r = request("{\"target\": \"" DISK "\"}");
+	node_handle_list(&k->d, &r, r.json);
+	assert_int_equal(STATUS_DATABASE, r.status);
+	assert_non_null(strstr(r.error, "node.nonsense"));
+	request_free(&r);
+}
+
+static void a_record_with_a_mistake_is_not_made_anew_but_can_be_deleted(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r = request("{\"target\": \"" DISK "\", \"portal\": "
+					   "\"192.0.2.1:3260\", \"transport\": \"tcp\"}");
+	struct record_filter key = {DISK, "192.0.2.1", 3260, -1, "default"};
+	struct node_record n;
+
+	two_records(&k->d);
+	spoil(k);
+	node_handle_new(&k->d, &r, r.json);
+	assert_int_equal(STATUS_DATABASE, r.status);
+	r.answered = 0;
+	node_handle_delete(&k->d, &r, r.json);
+	assert_string_equal("{\"deleted\":1}", answer(&r));
+	assert_int_equal(-ENOENT, records_read(k->d.records, &key, &n, kit_why));
+	request_free(&r);
+	r = request("{}");
+	node_handle_list(&k->d, &r, r.json);
+	assert_int_equal(1, json_object_array_length(json_object_object_get(r.reply, "nodes")));
 	request_free(&r);
 }
 
@@ -140,8 +192,7 @@ static void a_new_record_is_on_disk(void **state)
 static void an_update_changes_all_that_match(void **state)
 {
 	struct kit *k = *state;
-	struct control_request r =
-		request("{\"name\": \"node.startup\", \"value\": \"automatic\"}");
+	struct control_request r = request("{\"settings\": {\"node.startup\": \"automatic\"}}");
 	struct record_filter key = {DISK, "192.0.2.1", 3260, -1, "default"};
 	struct node_record n;
 
@@ -161,13 +212,17 @@ static void bad_updates_are_refused_and_change_nothing(void **state)
 		int status;
 		const char *says;
 	} rows[] = {
-		{"{\"name\": \"node.startup\", \"value\": \"sometimes\"}", STATUS_USAGE, "manual"},
-		{"{\"name\": \"node.start\", \"value\": \"manual\"}", STATUS_USAGE, "node.start"},
-		{"{\"name\": \"node.conn[0].port\", \"value\": \"1\"}", STATUS_USAGE,
+		{"{\"settings\": {\"node.startup\": \"sometimes\"}}", STATUS_USAGE, "manual"},
+		{"{\"settings\": {\"node.start\": \"manual\"}}", STATUS_USAGE, "node.start"},
+		{"{\"settings\": {\"node.conn[0].port\": \"1\"}}", STATUS_USAGE,
 			"make a new record"},
-		{"{\"name\": \"node.startup\"}", STATUS_USAGE, "a name and a value"},
-		{"{\"target\": \"iqn.2026-11.org.example:none\", \"name\": \"node.startup\","
-		 " \"value\": \"manual\"}",
+		{"{\"settings\": {}}", STATUS_USAGE, "a name and a value"},
+		{"{\"settings\": {\"node.startup\": 1}}", STATUS_USAGE, "a value is a text"},
+		{"{\"settings\": {\"node.startup\": \"automatic\",\"node.session.nr_sessions\": "
+		 "\"2\"}}",
+			STATUS_USAGE, "one session per record (1) is all"},
+		{"{\"target\": \"iqn.2026-11.org.example:none\", "
+		 "\"settings\": {\"node.startup\": \"manual\"}}",
 			STATUS_NOT_FOUND, "No records found"},
 	};
 	struct kit *k = *state;
@@ -197,9 +252,17 @@ static void a_record_in_use_is_not_deleted(void **state)
 	two_records(&k->d);
 	s = session_of(&k->d, &n, 5);
 	node_handle_delete(&k->d, &r, r.json);
-	assert_int_equal(STATUS_FAILED, r.status);
-	assert_string_equal(
-		"the record of " DISK " is used by session 5; log that out first", r.error);
+	assert_int_equal(STATUS_EXISTS, r.status);
+	assert_string_equal("the record of " DISK " at 192.0.2.1:3260 is used by session 5; log "
+			    "that out first",
+		r.error);
+	request_free(&r);
+	/* and is in no other's way */
+	r = request("{}");
+	node_handle_delete(&k->d, &r, r.json);
+	assert_non_null(strstr(answer(&r), "\"status\":15"));
+	assert_non_null(strstr(answer(&r), "is used by session 5"));
+	assert_non_null(strstr(answer(&r), "\"deleted\":1"));
 	request_free(&r);
 	session_away(s);
 	r = request("{\"target\": \"" DISK "\"}");
@@ -218,7 +281,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KIT_TEST(records_are_listed_with_their_settings),
 		KIT_TEST(secrets_are_shown_to_root_alone),
-		KIT_TEST(a_record_with_a_mistake_is_listed_as_unreadable),
+		KIT_TEST(a_record_with_a_mistake_is_a_warning_beside_the_others),
+		KIT_TEST(a_record_with_a_mistake_hides_no_other_and_fails_alone),
+		KIT_TEST(a_record_with_a_mistake_is_not_made_anew_but_can_be_deleted),
 		KIT_TEST(a_list_of_very_many_leaves_settings_out),
 		KIT_TEST(a_new_record_is_on_disk),
 		KIT_TEST(an_update_changes_all_that_match),

@@ -16,13 +16,16 @@ static unsigned stopped;
 		control_reply(r, NULL);                                                            \
 	}
 VERB(discover_handle)
-VERB(discover_handle_list)
+VERB(discovery_handle_list)
+VERB(discovery_handle_show)
+VERB(discovery_handle_new)
+VERB(discovery_handle_update)
+VERB(discovery_handle_delete)
 VERB(node_handle_list)
 VERB(node_handle_new)
 VERB(node_handle_delete)
 VERB(node_handle_update)
 VERB(login_handle)
-VERB(login_handle_automatic)
 VERB(logout_handle)
 VERB(rescan_handle)
 VERB(sessions_handle)
@@ -58,13 +61,16 @@ static void each_verb_reaches_its_handler(void **state)
 {
 	static const char *const verbs[][2] = {
 		{"discovery", "discover_handle"},
-		{"discovery-list", "discover_handle_list"},
+		{"discovery-list", "discovery_handle_list"},
+		{"discovery-show", "discovery_handle_show"},
+		{"discovery-new", "discovery_handle_new"},
+		{"discovery-update", "discovery_handle_update"},
+		{"discovery-delete", "discovery_handle_delete"},
 		{"node-list", "node_handle_list"},
 		{"node-new", "node_handle_new"},
 		{"node-delete", "node_handle_delete"},
 		{"node-update", "node_handle_update"},
 		{"login", "login_handle"},
-		{"login-automatic", "login_handle_automatic"},
 		{"logout", "logout_handle"},
 		{"rescan", "rescan_handle"},
 		{"sessions", "sessions_handle"},
@@ -88,7 +94,7 @@ static void who_is_not_privileged_may_look_and_no_more(void **state)
 {
 	static const char *const allowed[] = {"discovery-list", "node-list", "sessions", "status"};
 	static const char *const refused[] = {"discovery", "node-new", "node-delete", "node-update",
-		"login", "login-automatic", "logout", "rescan", "set-log", "stop", "lun"};
+		"login", "logout", "rescan", "set-log", "stop", "lun"};
 	struct kit *k = *state;
 	struct control_request r;
 	char text[64];

@@ -122,9 +122,19 @@ static void told(void *owner, struct daemon_session *s, int status, const char *
 	snprintf(it.line, sizeof(it.line), "%s", error ? error : "");
 }
 
-static const struct session_waiter login_waiter = {told, &it.login};
-static const struct session_waiter logout_waiter = {told, &it.logout};
-static const struct session_waiter rescan_waiter = {told, &it.rescan};
+static const struct session_waiter login_waiter = {told, &it.login, NULL};
+static unsigned waits;
+static char waited_for[SESSION_WHY_SIZE];
+
+static void waiting(void *owner, const char *why)
+{
+	(void)owner;
+	waits++;
+	snprintf(waited_for, sizeof(waited_for), "%s", why);
+}
+
+static const struct session_waiter logout_waiter = {told, &it.logout, NULL};
+static const struct session_waiter rescan_waiter = {told, &it.rescan, NULL};
 
 static char line[SESSION_WHY_SIZE];
 
@@ -149,7 +159,8 @@ static int teardown(void **state)
 
 	(void)state;
 	it.refuse = false;
-	list_for_each_safe(s, next, &it.daemon.sessions, link) session_logout(s, true, NULL, line);
+	list_for_each_safe(s, next, &it.daemon.sessions, link)
+		session_logout(s, true, NULL, line);
 	fake_turns(it.fake);
 	assert_true(list_empty(&it.daemon.sessions));
 	records_close(it.daemon.records);
@@ -194,6 +205,42 @@ static struct daemon_session *up(void)
 	assert_int_equal(1, it.login);
 	assert_int_equal(STATUS_OK, it.status);
 	return s;
+}
+
+static void a_first_login_that_fails_is_tried_again_and_told(void **state)
+{
+	static const struct session_waiter patient = {told, &it.login, waiting};
+	struct node_record r = ours();
+
+	(void)state;
+	waits = 0;
+	it.fake->refuse = -ECONNREFUSED;
+	r.initial_login_retry_max = 3;
+	assert_int_equal(STATUS_OK, session_login(&it.daemon, &r, &patient, line));
+	address_known();
+	fake_seconds(it.fake, 3);
+	assert_int_equal(2, waits);
+	assert_string_equal("192.0.2.1:3260: connection refused; is a target listening on that "
+			    "port?; attempt 3 of 3 follows",
+		waited_for);
+	assert_int_equal(1, it.login);
+	assert_int_equal(STATUS_UNREACHABLE, it.status);
+}
+
+static void one_session_is_made_whatever_nr_sessions_says(void **state)
+{
+	struct node_record r = ours();
+
+	(void)state;
+	r.nr_sessions = 4;
+	assert_int_equal(STATUS_OK, session_login(&it.daemon, &r, &login_waiter, line));
+	assert_non_null(strstr(logged, "nr_sessions is 4 in the record of " FAKE_TARGET
+				       "; one session per record is made"));
+	assert_non_null(session_find_target(&it.daemon, FAKE_TARGET));
+	assert_null(session_find_target(&it.daemon, "iqn.2026-11.org.example:other"));
+	address_known();
+	fake_turns(it.fake);
+	assert_int_equal(1, it.login);
 }
 
 static void a_login_is_done_when_luns_were_scanned_and_devices_are_there(void **state)
@@ -474,6 +521,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_login_is_done_when_luns_were_scanned_and_devices_are_there),
+		TEST(a_first_login_that_fails_is_tried_again_and_told),
+		TEST(one_session_is_made_whatever_nr_sessions_says),
 		TEST(secrets_are_forgotten_once_the_session_is_made),
 		TEST(the_same_session_is_not_made_twice),
 		TEST(the_second_transport_has_names_of_its_own),

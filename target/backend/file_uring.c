@@ -163,7 +163,8 @@ static bool uring_reap(struct file_uring *u)
 		any = true;
 		uring_complete(u, r, result);
 	}
-	if (!list_empty(&u->waiting))
+	/* There is room now. A full ring is waited for asleep. */
+	if (any && !list_empty(&u->waiting))
 		loop_defer_flush(u->loop, &u->flush);
 	return any;
 }

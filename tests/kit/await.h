@@ -6,16 +6,25 @@
 #include <linux/sockios.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/loop/loop.h"
 
-#define AWAIT_MS 60000 /* nothing takes that long; a failure is told at last */
+#define AWAIT_S 60 /* nothing takes that long; a failure is told at last */
+
+static inline time_t await_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
 
 /* Turns `loop` until `condition`; fails the test when it does not come. */
 #define AWAIT(loop, condition)                                                                     \
 	do {                                                                                       \
-		for (unsigned await_ms = 0; await_ms < AWAIT_MS && !(condition); await_ms++) {     \
+		for (time_t end = await_now() + AWAIT_S; !(condition) && await_now() < end;) {     \
 			if (!loop_turn((loop), 0))                                                 \
 				usleep(1000);                                                      \
 		}                                                                                  \
@@ -25,7 +34,7 @@
 /* The same where no loop has to be turned. */
 #define AWAIT_ONLY(condition)                                                                      \
 	do {                                                                                       \
-		for (unsigned await_ms = 0; await_ms < AWAIT_MS && !(condition); await_ms++)       \
+		for (time_t end = await_now() + AWAIT_S; !(condition) && await_now() < end;)       \
 			usleep(1000);                                                              \
 		assert_true(condition);                                                            \
 	} while (0)

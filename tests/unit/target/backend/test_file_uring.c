@@ -1,5 +1,9 @@
 /* Requests of a file store through io_uring (target/backend/file_uring.c). */
+#include <fcntl.h>
+
 #include "tests/unit/target/backend/file_store.h"
+
+#include "target/backend/file.h"
 
 static void story_many(struct fixture *f)
 {
@@ -26,6 +30,41 @@ static void story_many(struct fixture *f)
 static void more_requests_than_the_ring_holds(void **state)
 {
 	with_every_engine(state, story_many);
+}
+
+/* Reads of an empty pipe stay in the kernel. */
+static void full_ring_is_waited_for_asleep(void **state)
+{
+	enum {
+		MANY = 300
+	};
+	static struct io ios[MANY];
+	struct fixture *f = *state;
+	struct file_backend b = {0};
+	struct file_uring *u;
+	int ends[2];
+
+	assert_int_equal(0, pipe2(ends, O_CLOEXEC));
+	b.fd = ends[0];
+	if (file_uring_new(&b, f->loop, NULL, &u) < 0)
+		skip();
+	for (size_t i = 0; i < MANY; i++) {
+		ios[i] = (struct io){.request = {.operation = BACKEND_READ,
+					     .length = 4096,
+					     .data = f->back + i * 4096,
+					     .done = io_done}};
+		file_uring_submit(u, &ios[i].request);
+	}
+	for (int turns = 0; turns < 10; turns++)
+		loop_turn(f->loop, 0);
+	assert_false(loop_turn(f->loop, 0));
+	close(ends[1]);
+	for (size_t i = 0; i < MANY; i++) {
+		AWAIT(f->loop, ios[i].done);
+		assert_int_equal(-EIO, ios[i].status);
+	}
+	file_uring_free(u);
+	close(ends[0]);
 }
 
 static void story_arena(struct fixture *f)
@@ -68,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(more_requests_than_the_ring_holds),
+		TEST(full_ring_is_waited_for_asleep),
 		TEST(registered_memory_is_read_into_and_written_from),
 		TEST(refused_ring_leads_to_threads),
 	};

@@ -170,7 +170,7 @@ static void part_arrived(struct loop_message *m)
 	/* What arrives from here on is not ours. */
 	p->to = p->to == UINT64_MAX ? n->next_serial : p->to;
 	if (abort_commands(p, n) && !part_is_home(p) && p->round->config.attention)
-		nexus_attention(n, 0x2f, 0x00);
+		nexus_attention(n, ASC_COMMANDS_CLEARED_BY_ANOTHER_INITIATOR);
 	list_append(&n->abort_parts, &p->nexus_link);
 	abort_parts_check(n);
 }

@@ -7,6 +7,7 @@
 #include "common/iscsi/pdu.h"
 #include "target/command.h"
 #include "target/reservations.h"
+#include "target/session.h"
 
 static bool check_operation(struct command *cmd)
 {
@@ -51,14 +52,24 @@ static bool check_usage(struct command *cmd)
 	return true;
 }
 
+bool command_attention_take(struct command *cmd, uint16_t *ret_code)
+{
+	if (!cmd->nexus || !nexus_has_attention(cmd->nexus) ||
+		!nexus_attention_take(cmd->nexus, ret_code))
+		return false;
+	if (*ret_code == ASC_REPORTED_LUNS_DATA_HAS_CHANGED)
+		tgt_session_luns_told(cmd->session);
+	return true;
+}
+
 static bool check_attention(struct command *cmd)
 {
-	struct nexus_attention a;
+	uint16_t code;
 
-	if (cmd->operation->flags & OPERATION_DESPITE_ATTENTION || !cmd->nexus ||
-		!nexus_has_attention(cmd->nexus) || !nexus_attention_take(cmd->nexus, &a))
+	if (cmd->operation->flags & OPERATION_DESPITE_ATTENTION ||
+		!command_attention_take(cmd, &code))
 		return true;
-	command_fail(cmd, SENSE_UNIT_ATTENTION, (uint16_t)(a.asc << 8 | a.ascq));
+	command_fail(cmd, SENSE_UNIT_ATTENTION, code);
 	return false;
 }
 

@@ -161,13 +161,13 @@ void device_free(struct device *d)
 		device_release(d);
 }
 
-void device_attention(struct device *d, const struct nexus *except, uint8_t asc, uint8_t ascq)
+void device_attention(struct device *d, const struct nexus *except, uint16_t code)
 {
 	struct nexus *n;
 
 	pthread_mutex_lock(&d->lock);
 	list_for_each(n, &d->nexuses, device_link)
 		if (n != except)
-			nexus_attention_post(n, asc, ascq);
+			nexus_attention_post(n, code);
 	pthread_mutex_unlock(&d->lock);
 }

@@ -60,10 +60,6 @@ struct device {
 	uint64_t failures_told, told_ns; /* as of the last line about them, and when; 0: none yet */
 };
 
-struct nexus_attention {
-	uint8_t asc, ascq;
-};
-
 /* How one session sees one logical unit. */
 struct nexus {
 	struct device *device;
@@ -81,7 +77,7 @@ struct nexus {
 	 * by the session after nexus_new(). */
 	uint32_t advised_transfer;
 	/* on the session's loop only: */
-	struct nexus_attention attentions[DEVICE_ATTENTIONS_MAX];
+	uint16_t attentions[DEVICE_ATTENTIONS_MAX]; /* enum scsi_additional_sense, oldest first */
 	unsigned attention_count;
 	struct list commands; /* of this nexus, struct command.nexus_link, oldest first */
 	uint64_t next_serial;
@@ -93,7 +89,7 @@ struct nexus {
 	_Atomic unsigned fence;
 	/* established by other loops, under the device's mutex, and not yet taken over: */
 	_Atomic bool attention_posted;
-	struct nexus_attention posted[DEVICE_ATTENTIONS_MAX];
+	uint16_t posted[DEVICE_ATTENTIONS_MAX];
 	unsigned posted_count;
 };
 
@@ -106,14 +102,16 @@ void device_free(struct device *d); /* no nexus is left; NULL is allowed */
 int nexus_new(struct device *d, struct loop *l, struct backend_channel *channel, void *session,
 	const char *initiator_port, struct nexus **ret);
 void nexus_free(struct nexus *n);
-/* Establishes a unit attention for one nexus (on its loop), or for all of a device but `except`
- * (from any loop; `except` may be NULL). */
-void nexus_attention(struct nexus *n, uint8_t asc, uint8_t ascq);
-void device_attention(struct device *d, const struct nexus *except, uint8_t asc, uint8_t ascq);
+/* Establishes a unit attention (`code`: enum scsi_additional_sense) for one nexus (on its loop), or
+ * for all of a device but `except` (from any loop; `except` may be NULL). */
+void nexus_attention(struct nexus *n, uint16_t code);
+void device_attention(struct device *d, const struct nexus *except, uint16_t code);
 /* The same for one nexus from any loop; the device's mutex is held. */
-void nexus_attention_post(struct nexus *n, uint8_t asc, uint8_t ascq);
+void nexus_attention_post(struct nexus *n, uint16_t code);
 /* The oldest unit attention, taken out; false when there is none. On the nexus's loop. */
-bool nexus_attention_take(struct nexus *n, struct nexus_attention *ret);
+bool nexus_attention_take(struct nexus *n, uint16_t *ret_code);
+/* One that need not be reported any more; harmless when it is not pending. On the nexus's loop. */
+void nexus_attention_drop(struct nexus *n, uint16_t code);
 static inline bool nexus_has_attention(struct nexus *n)
 {
 	return n->attention_count ||

@@ -133,8 +133,7 @@ void modes_select(struct command *cmd)
 	atomic_store(&d->write_cache, s.write_cache);
 	atomic_store(&d->write_protected, s.write_protected);
 	if (s.write_cache != before.write_cache || s.write_protected != before.write_protected)
-		device_attention(d, cmd->nexus, ASC_MODE_PARAMETERS_CHANGED >> 8,
-			ASC_MODE_PARAMETERS_CHANGED & 0xff);
+		device_attention(d, cmd->nexus, ASC_MODE_PARAMETERS_CHANGED);
 	/* With the cache off everything that had GOOD status is on stable storage: what was cached
 	 * before, too. */
 	if (before.write_cache && !s.write_cache)

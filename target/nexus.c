@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/alloc.h"
+#include "common/scsi/sense.h"
 #include "target/abort.h"
 #include "target/reservations.h"
 
@@ -23,7 +24,7 @@ int nexus_new(struct device *d, struct loop *l, struct backend_channel *channel,
 	snprintf(n->initiator_port, sizeof(n->initiator_port), "%s", initiator_port);
 	list_init(&n->commands);
 	list_init(&n->abort_parts);
-	nexus_attention(n, 0x29, 0x00);
+	nexus_attention(n, ASC_POWER_ON_RESET_OR_BUS_DEVICE_RESET);
 	pthread_mutex_lock(&d->lock);
 	n->id = d->next_nexus_id++;
 	list_append(&d->nexuses, &n->device_link);
@@ -46,28 +47,27 @@ void nexus_free(struct nexus *n)
 
 /* The same attention is pending once; when there is no room the oldest gives way, being the one
  * that the initiator has had most time to fetch. Returns the new count. */
-static unsigned queue_attention(
-	struct nexus_attention *queue, unsigned count, uint8_t asc, uint8_t ascq)
+static unsigned queue_attention(uint16_t *queue, unsigned count, uint16_t code)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (queue[i].asc == asc && queue[i].ascq == ascq)
+		if (queue[i] == code)
 			return count;
 	if (count == DEVICE_ATTENTIONS_MAX) {
 		memmove(queue, queue + 1, (count - 1) * sizeof(*queue));
 		count--;
 	}
-	queue[count] = (struct nexus_attention){asc, ascq};
+	queue[count] = code;
 	return count + 1;
 }
 
-void nexus_attention(struct nexus *n, uint8_t asc, uint8_t ascq)
+void nexus_attention(struct nexus *n, uint16_t code)
 {
-	n->attention_count = queue_attention(n->attentions, n->attention_count, asc, ascq);
+	n->attention_count = queue_attention(n->attentions, n->attention_count, code);
 }
 
-void nexus_attention_post(struct nexus *n, uint8_t asc, uint8_t ascq)
+void nexus_attention_post(struct nexus *n, uint16_t code)
 {
-	n->posted_count = queue_attention(n->posted, n->posted_count, asc, ascq);
+	n->posted_count = queue_attention(n->posted, n->posted_count, code);
 	atomic_store_explicit(&n->attention_posted, true, memory_order_release);
 }
 
@@ -77,19 +77,35 @@ static void take_posted(struct nexus *n)
 		return;
 	pthread_mutex_lock(&n->device->lock);
 	for (unsigned i = 0; i < n->posted_count; i++)
-		nexus_attention(n, n->posted[i].asc, n->posted[i].ascq);
+		nexus_attention(n, n->posted[i]);
 	n->posted_count = 0;
 	atomic_store_explicit(&n->attention_posted, false, memory_order_release);
 	pthread_mutex_unlock(&n->device->lock);
 }
 
-bool nexus_attention_take(struct nexus *n, struct nexus_attention *ret)
+static void remove_attention(struct nexus *n, unsigned i)
+{
+	n->attention_count--;
+	memmove(n->attentions + i, n->attentions + i + 1,
+		(n->attention_count - i) * sizeof(*n->attentions));
+}
+
+bool nexus_attention_take(struct nexus *n, uint16_t *ret_code)
 {
 	take_posted(n);
 	if (!n->attention_count)
 		return false;
-	*ret = n->attentions[0];
-	n->attention_count--;
-	memmove(n->attentions, n->attentions + 1, n->attention_count * sizeof(*n->attentions));
+	*ret_code = n->attentions[0];
+	remove_attention(n, 0);
 	return true;
+}
+
+void nexus_attention_drop(struct nexus *n, uint16_t code)
+{
+	take_posted(n);
+	for (unsigned i = 0; i < n->attention_count; i++)
+		if (n->attentions[i] == code) {
+			remove_attention(n, i);
+			return;
+		}
 }

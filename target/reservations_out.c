@@ -36,7 +36,7 @@ static void tell(struct action *a, const struct registrant *g, uint16_t code)
 
 	list_for_each(n, &a->device->nexuses, device_link)
 		if (n != a->cmd->nexus && !strcmp(n->initiator_port, g->initiator_port))
-			nexus_attention_post(n, (uint8_t)(code >> 8), (uint8_t)code);
+			nexus_attention_post(n, code);
 }
 
 static void tell_others(struct action *a, uint16_t code)

@@ -27,6 +27,10 @@ const char *tgt_session_initiator_port(const struct tgt_session *s); /* "<name>,
 size_t tgt_session_luns(const struct tgt_session *s, uint16_t *luns, size_t max);
 /* The nexus of a LUN, or NULL. */
 struct nexus *tgt_session_nexus(struct tgt_session *s, uint16_t lun);
+/* The initiator knows that its LUNs have changed: the unit attention that one LUN has reported, or
+ * that REPORT LUNS has made needless, goes from all of them (SPC-4 sections 6.33, and 7.8.7 with
+ * LUICLR). */
+void tgt_session_luns_told(struct tgt_session *s);
 struct list *tgt_session_commands(struct tgt_session *s); /* struct command.session_link */
 /* The command is over: sends the SCSI Response (status, sense, residual from cmd) behind the data
  * that was put, and opens the command window by one. Called once per command, not for aborted ones.

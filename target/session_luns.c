@@ -224,9 +224,16 @@ static void announce(struct tgt_session *s)
 {
 	for (size_t i = 0; i < s->slot_count; i++)
 		if (s->slots[i].path)
-			nexus_attention(s->slots[i].path->nexus,
-				ASC_REPORTED_LUNS_DATA_HAS_CHANGED >> 8,
-				ASC_REPORTED_LUNS_DATA_HAS_CHANGED & 0xff);
+			nexus_attention(
+				s->slots[i].path->nexus, ASC_REPORTED_LUNS_DATA_HAS_CHANGED);
+}
+
+void tgt_session_luns_told(struct tgt_session *s)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (s->slots[i].path)
+			nexus_attention_drop(
+				s->slots[i].path->nexus, ASC_REPORTED_LUNS_DATA_HAS_CHANGED);
 }
 
 /* Whether the target is still there, and the initiator still admitted to it. */

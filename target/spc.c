@@ -6,6 +6,7 @@
 #include "common/scsi/cdb.h"
 #include "common/scsi/inquiry.h"
 #include "target/command.h"
+#include "target/command_check.h"
 #include "target/executors.h"
 #include "target/session.h"
 #include "target/worker.h"
@@ -27,25 +28,25 @@ void spc_test_unit_ready(struct command *cmd)
 
 /* ---- REQUEST SENSE (SPC-4 section 6.39) ---- */
 
+static struct scsi_sense sense_of(uint8_t key, uint16_t code)
+{
+	return (struct scsi_sense){
+		.key = key, .asc = (uint8_t)(code >> 8), .ascq = (uint8_t)code, .field_bit = -1};
+}
+
 /* A pending unit attention; else what hinders the unit; else nothing. */
 static struct scsi_sense present_sense(struct command *cmd)
 {
-	struct scsi_sense s = {.field_bit = -1};
-	struct nexus_attention a;
+	uint16_t code;
 
-	if (!cmd->nexus) {
-		s.key = SENSE_ILLEGAL_REQUEST;
-		s.asc = ASC_LOGICAL_UNIT_NOT_SUPPORTED >> 8;
-	} else if (nexus_attention_take(cmd->nexus, &a)) {
-		s.key = SENSE_UNIT_ATTENTION;
-		s.asc = a.asc;
-		s.ascq = a.ascq;
-	} else if (atomic_load(&cmd->nexus->device->stopped)) {
-		s.key = SENSE_NOT_READY;
-		s.asc = ASC_LOGICAL_UNIT_NOT_READY_INITIALIZING_COMMAND_REQUIRED >> 8;
-		s.ascq = ASC_LOGICAL_UNIT_NOT_READY_INITIALIZING_COMMAND_REQUIRED & 0xff;
-	}
-	return s;
+	if (!cmd->nexus)
+		return sense_of(SENSE_ILLEGAL_REQUEST, ASC_LOGICAL_UNIT_NOT_SUPPORTED);
+	if (command_attention_take(cmd, &code))
+		return sense_of(SENSE_UNIT_ATTENTION, code);
+	if (atomic_load(&cmd->nexus->device->stopped))
+		return sense_of(
+			SENSE_NOT_READY, ASC_LOGICAL_UNIT_NOT_READY_INITIALIZING_COMMAND_REQUIRED);
+	return sense_of(SENSE_NO_SENSE, ASC_NONE);
 }
 
 void spc_request_sense(struct command *cmd)
@@ -100,6 +101,7 @@ void spc_report_luns(struct command *cmd)
 	put_be32(cmd->data, (uint32_t)(count * 8));
 	for (size_t i = 0; i < count; i++)
 		put_be64(cmd->data + REPORT_LUNS_HEADER_SIZE + i * 8, iscsi_lun_encode(luns[i]));
+	tgt_session_luns_told(cmd->session);
 	command_reply(cmd, (uint32_t)(REPORT_LUNS_HEADER_SIZE + count * 8), get_be32(cmd->cdb + 6));
 }
 

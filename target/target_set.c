@@ -259,8 +259,7 @@ static void refresh_lun(struct tgt_lun *l)
 	if (count <= atomic_load(&l->device->block_count))
 		return;
 	atomic_store(&l->device->block_count, count);
-	device_attention(l->device, NULL, ASC_CAPACITY_DATA_HAS_CHANGED >> 8,
-		ASC_CAPACITY_DATA_HAS_CHANGED & 0xff);
+	device_attention(l->device, NULL, ASC_CAPACITY_DATA_HAS_CHANGED);
 }
 
 /* By the main loop, which alone changes the set: no lock is needed to walk it. */

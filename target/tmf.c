@@ -75,8 +75,7 @@ static void reset_device(struct device *d)
 	pthread_mutex_lock(&d->lock);
 	reservation_nexus_lost(d, NULL);
 	pthread_mutex_unlock(&d->lock);
-	device_attention(
-		d, NULL, ASC_BUS_DEVICE_RESET_FUNCTION >> 8, ASC_BUS_DEVICE_RESET_FUNCTION & 0xff);
+	device_attention(d, NULL, ASC_BUS_DEVICE_RESET_FUNCTION);
 }
 
 static int reset_nexus(struct tmf *t, struct nexus *n)

@@ -198,6 +198,11 @@ struct nexus *tgt_session_nexus(struct tgt_session *s, uint16_t lun)
 	return lun == s->server->device->lun ? s->nexus : NULL;
 }
 
+void tgt_session_luns_told(struct tgt_session *s)
+{
+	nexus_attention_drop(s->nexus, ASC_REPORTED_LUNS_DATA_HAS_CHANGED);
+}
+
 struct list *tgt_session_commands(struct tgt_session *s)
 {
 	return &s->commands;
@@ -263,7 +268,7 @@ static struct backend *server_backend(uint8_t flags)
 static void server_session_open(struct server *v, unsigned i, uint8_t flags)
 {
 	struct tgt_session *s = &v->sessions[i];
-	struct nexus_attention a;
+	uint16_t a;
 
 	s->server = v;
 	s->conn.ops = &server_ops;

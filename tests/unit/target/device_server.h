@@ -211,6 +211,11 @@ struct nexus *tgt_session_nexus(struct tgt_session *s, uint16_t lun)
 	return lun == s->server->device->lun ? s->nexus : NULL;
 }
 
+void tgt_session_luns_told(struct tgt_session *s)
+{
+	nexus_attention_drop(s->nexus, ASC_REPORTED_LUNS_DATA_HAS_CHANGED);
+}
+
 struct list *tgt_session_commands(struct tgt_session *s)
 {
 	return &s->commands;
@@ -318,7 +323,7 @@ static inline struct server *server_new(void)
 static inline struct tgt_session *server_session(struct server *v, unsigned loop)
 {
 	struct tgt_session *s = &v->sessions[v->session_count++];
-	struct nexus_attention a;
+	uint16_t a;
 
 	s->server = v;
 	s->worker = &v->workers[loop];

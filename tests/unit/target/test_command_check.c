@@ -73,7 +73,7 @@ static void attention_is_reported_once_and_not_by_inquiry(void **state)
 	uint8_t cdb[CDB_SIZE];
 
 	(void)state;
-	nexus_attention(s->nexus, 0x29, 0x00);
+	nexus_attention(s->nexus, 0x2900);
 	cdb_inquiry(cdb, 36);
 	assert_good(server_in(s, cdb, 36));
 	cdb_test_unit_ready(cdb);
@@ -115,7 +115,7 @@ static void attention_comes_before_a_reservation_conflict(void **state)
 
 	(void)state;
 	another_has_reserved(v);
-	nexus_attention(s->nexus, 0x2a, 0x01);
+	nexus_attention(s->nexus, 0x2a01);
 	cdb_test_unit_ready(cdb);
 	assert_sense(server_none(s, cdb), SENSE_UNIT_ATTENTION, ASC_MODE_PARAMETERS_CHANGED);
 	assert_int_equal(server_none(s, cdb)->status, SCSI_RESERVATION_CONFLICT);
@@ -129,7 +129,7 @@ static void what_is_no_command_does_not_use_up_an_attention(void **state)
 	uint8_t cdb[CDB_SIZE] = {0xd5};
 
 	(void)state;
-	nexus_attention(s->nexus, 0x2a, 0x01);
+	nexus_attention(s->nexus, 0x2a01);
 	assert_sense(
 		server_none(s, cdb), SENSE_ILLEGAL_REQUEST, ASC_INVALID_COMMAND_OPERATION_CODE);
 	cdb_test_unit_ready(cdb);

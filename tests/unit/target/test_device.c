@@ -103,7 +103,7 @@ static void attention_reaches_all_but_one(void **state)
 	struct nexus *a = server_session(v, 0)->nexus, *b = server_session(v, 1)->nexus;
 
 	(void)state;
-	device_attention(v->device, a, 0x2a, 0x01);
+	device_attention(v->device, a, 0x2a01);
 	assert_false(nexus_has_attention(a));
 	assert_true(nexus_has_attention(b));
 	server_free(v);

@@ -19,13 +19,13 @@ static void write_cache_is_switched_and_others_are_told(void **state)
 {
 	struct server *v = server_new();
 	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1);
-	struct nexus_attention t;
+	uint16_t t;
 
 	(void)state;
 	assert_good(select6(a, 0x08, 6, 0x04, 0));
 	assert_false(atomic_load(&v->device->write_cache));
 	assert_true(nexus_attention_take(b->nexus, &t));
-	assert_int_equal(t.asc << 8 | t.ascq, ASC_MODE_PARAMETERS_CHANGED);
+	assert_int_equal(t, ASC_MODE_PARAMETERS_CHANGED);
 	assert_false(nexus_has_attention(a->nexus));
 	sense6(a, 0x08, 0, true);
 	assert_int_equal(v->memory[6], 0);

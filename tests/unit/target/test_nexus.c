@@ -5,14 +5,14 @@ static void new_nexus_has_a_power_on_attention(void **state)
 {
 	struct server *v = server_new();
 	struct tgt_session *s = server_session(v, 0);
-	struct nexus_attention a;
+	uint16_t a;
 	struct nexus *n;
 
 	(void)state;
 	assert_int_equal(nexus_new(v->device, s->worker->loop, s->channel, s, "x,i,0x1", &n), 0);
 	assert_true(nexus_has_attention(n));
 	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.asc << 8 | a.ascq, ASC_POWER_ON_RESET_OR_BUS_DEVICE_RESET);
+	assert_int_equal(a, ASC_POWER_ON_RESET_OR_BUS_DEVICE_RESET);
 	assert_false(nexus_attention_take(n, &a));
 	nexus_free(n);
 	nexus_free(NULL);
@@ -23,16 +23,16 @@ static void attentions_are_told_in_order_and_once(void **state)
 {
 	struct server *v = server_new();
 	struct nexus *n = server_session(v, 0)->nexus;
-	struct nexus_attention a;
+	uint16_t a;
 
 	(void)state;
-	nexus_attention(n, 0x2a, 0x01);
-	nexus_attention(n, 0x2a, 0x09);
-	nexus_attention(n, 0x2a, 0x01);
+	nexus_attention(n, 0x2a01);
+	nexus_attention(n, 0x2a09);
+	nexus_attention(n, 0x2a01);
 	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 0x01);
+	assert_int_equal(a, 0x2a01);
 	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 0x09);
+	assert_int_equal(a, 0x2a09);
 	assert_false(nexus_has_attention(n));
 	server_free(v);
 }
@@ -41,28 +41,28 @@ static void oldest_attention_gives_way(void **state)
 {
 	struct server *v = server_new();
 	struct nexus *n = server_session(v, 0)->nexus;
-	struct nexus_attention a;
+	uint16_t a;
 
 	(void)state;
 	for (uint8_t i = 0; i <= DEVICE_ATTENTIONS_MAX; i++)
-		nexus_attention(n, 0x3f, i);
+		nexus_attention(n, (uint16_t)(0x3f00 | i));
 	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.ascq, 1);
+	assert_int_equal(a, 0x3f01);
 	server_free(v);
 }
 
 static void code_is(struct nexus *n, uint16_t code)
 {
-	struct nexus_attention a;
+	uint16_t a;
 
 	assert_true(nexus_attention_take(n, &a));
-	assert_int_equal(a.asc << 8 | a.ascq, code);
+	assert_int_equal(a, code);
 }
 
 static void post(struct server *v, struct nexus *n, uint8_t ascq)
 {
 	pthread_mutex_lock(&v->device->lock);
-	nexus_attention_post(n, 0x3f, ascq);
+	nexus_attention_post(n, (uint16_t)(0x3f00 | ascq));
 	pthread_mutex_unlock(&v->device->lock);
 }
 
@@ -71,10 +71,10 @@ static void posted_attentions_join_the_others(void **state)
 {
 	struct server *v = server_new();
 	struct nexus *n = server_session(v, 0)->nexus;
-	struct nexus_attention a;
+	uint16_t a;
 
 	(void)state;
-	nexus_attention(n, 0x3f, 0x0e);
+	nexus_attention(n, 0x3f0e);
 	post(v, n, 0x0e);
 	post(v, n, 0x03);
 	post(v, n, 0x03);

@@ -4,9 +4,9 @@
 
 static bool attention(struct tgt_session *s, uint16_t code)
 {
-	struct nexus_attention a;
+	uint16_t a;
 
-	return nexus_attention_take(s->nexus, &a) && (a.asc << 8 | a.ascq) == code;
+	return nexus_attention_take(s->nexus, &a) && a == code;
 }
 
 static void only_the_right_key_counts(void **state)

@@ -1,6 +1,8 @@
 /* The LUNs that a session sees, and what a reload makes of them (target/session_luns.c). */
 #include "tests/unit/target/session_kit.h"
 
+#include "common/scsi/cdb.h"
+
 static void a_lun_that_is_not_there_is_an_illegal_request(void **state)
 {
 	struct iscsi_pdu pdu;
@@ -179,6 +181,48 @@ static void a_lun_keeps_its_nexus_over_a_reload_of_others(void **state)
 	kit_lose(&kit, &c);
 }
 
+/* SPC-4 section 7.8.7, LUICLR: once for the nexus, not once for each LUN. */
+static void a_change_of_luns_is_told_once(void **state)
+{
+	struct kit_conn c;
+
+	(void)state;
+	a_reload(luns_of_two);
+	logged_in(&c);
+	asc_of(&c, 1, 7);
+	asc_of(&c, 2, 300);
+	a_reload("targets:\n- name: " KIT_TARGET "\n  luns:\n"
+		 "  - {lun: 7, backend: memory, size: 1M}\n"
+		 "  - {lun: 9, backend: memory, size: 1M}\n"
+		 "  - {lun: 300, backend: memory, size: 1M}\n");
+	assert_int_equal(asc_of(&c, 3, 7), 0x3f);
+	assert_int_equal(asc_of(&c, 4, 300), 0);
+	kit_lose(&kit, &c);
+}
+
+/* SPC-4 section 6.33: who has asked needs no telling. */
+static void report_luns_takes_the_attention_away(void **state)
+{
+	struct iscsi_pdu pdu;
+	struct kit_conn c;
+
+	(void)state;
+	a_reload(luns_of_two);
+	logged_in(&c);
+	asc_of(&c, 1, 7);
+	a_reload("targets:\n- name: " KIT_TARGET "\n  luns:\n"
+		 "  - {lun: 7, backend: memory, size: 1M}\n");
+	pdu = test_unit_ready(&c, 2);
+	pdu.lun = iscsi_lun_encode(7);
+	pdu.command.read = true;
+	pdu.command.expected_length = 64;
+	cdb_report_luns(pdu.command.cdb, 64);
+	submit(&c, pdu);
+	responds(&c, 2, SCSI_GOOD);
+	assert_int_equal(asc_of(&c, 3, 7), 0);
+	kit_lose(&kit, &c);
+}
+
 static void no_memory_for_a_nexus_is_a_lun_that_is_not_there_yet(void **state)
 {
 	struct kit_conn c;
@@ -228,6 +272,8 @@ int main(void)
 		TEST(only_the_luns_that_are_shown_are_there),
 		TEST(channels_are_opened_by_the_first_command_and_closed_after_removal),
 		TEST(a_lun_keeps_its_nexus_over_a_reload_of_others),
+		TEST(a_change_of_luns_is_told_once),
+		TEST(report_luns_takes_the_attention_away),
 		TEST(no_memory_for_a_nexus_is_a_lun_that_is_not_there_yet),
 		TEST(no_memory_for_a_reload_ends_the_session_alone),
 	};

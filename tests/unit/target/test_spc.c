@@ -92,7 +92,7 @@ static void request_sense_gives_the_attention_as_data(void **state)
 	uint8_t cdb[CDB_SIZE];
 
 	(void)state;
-	nexus_attention(s->nexus, 0x2a, 0x01);
+	nexus_attention(s->nexus, 0x2a01);
 	cdb_request_sense(cdb, true, 252);
 	assert_good(server_in(s, cdb, 252));
 	assert_int_equal(v->memory[0], 0x72);

@@ -30,7 +30,7 @@ static inline void manage(struct tgt_session *s, uint8_t function, uint16_t lun,
 
 static inline bool has_attention(struct tgt_session *s, uint16_t code)
 {
-	struct nexus_attention a;
+	uint16_t a;
 
-	return nexus_attention_take(s->nexus, &a) && (a.asc << 8 | a.ascq) == code;
+	return nexus_attention_take(s->nexus, &a) && a == code;
 }

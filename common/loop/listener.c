@@ -269,8 +269,11 @@ int listener_new(struct loop *loop, const struct address *a, const struct listen
 	if (!c.login_timeout_ns)
 		c.login_timeout_ns = LOGIN_TIMEOUT_DEFAULT;
 	l = alloc_zeroed(sizeof(*l) + c.max_waiting * sizeof(l->places[0]));
-	if (!l)
+	if (!l) {
+		if (c.fd)
+			close(c.fd);
 		return -ENOMEM;
+	}
 	listener_init(l, loop, c);
 	rc = listener_open(l, a);
 	if (rc < 0)

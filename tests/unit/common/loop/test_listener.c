@@ -301,6 +301,26 @@ static void listener_that_cannot_be_made_leaks_nothing(void **state)
 	listener_free(NULL);
 }
 
+static void socket_that_was_handed_over_is_closed_on_failure(void **state)
+{
+	struct fixture *f = *state;
+	struct listener_config config = {0};
+	struct listener *l = NULL;
+
+	for (unsigned long n = 1; n <= 2; n++) {
+		config.fd = socket(AF_INET, SOCK_STREAM, 0);
+		assert_true(config.fd >= 0);
+		if (n == 1)
+			alloc_fail_nth(1);
+		else
+			sys_fail_nth(1, ENOBUFS);
+		assert_true(listener_new(f->loop, NULL, &config, &l) < 0);
+		alloc_fail_nth(0);
+		sys_fail_nth(0, 0);
+		assert_int_equal(-1, fcntl(config.fd, F_GETFD));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -316,6 +336,7 @@ int main(void)
 		TEST(without_descriptors_accepting_pauses_with_one_line),
 		TEST(any_call_that_fails_costs_one_connection_at_most),
 		TEST(listener_that_cannot_be_made_leaks_nothing),
+		TEST(socket_that_was_handed_over_is_closed_on_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

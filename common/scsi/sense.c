@@ -177,7 +177,8 @@ static const struct sense_error sense_errors[] = {
 	{SENSE_COMPLETED, -1, -1, 0},
 	{SENSE_UNIT_ATTENTION, -1, -1, -EAGAIN},
 	{SENSE_ABORTED_COMMAND, -1, -1, -EAGAIN},
-	{SENSE_NOT_READY, 0x04, 0x01, -EAGAIN},
+	{SENSE_NOT_READY, 0x04, 0x01, -EAGAIN}, /* becoming ready */
+	{SENSE_NOT_READY, 0x04, 0x0a, -EAGAIN}, /* asymmetric access state transition */
 	{SENSE_MEDIUM_ERROR, -1, -1, -ENODATA},
 	{SENSE_MISCOMPARE, -1, -1, -EILSEQ},
 	{SENSE_DATA_PROTECT, 0x27, 0x07, -ENOSPC},

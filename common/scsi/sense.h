@@ -96,9 +96,10 @@ size_t scsi_sense_put_descriptor(const struct scsi_sense *s, uint8_t out[SENSE_D
  * or -EPROTO when not even the sense key is there or the response code is none of the four. */
 int scsi_sense_parse(const void *data, size_t length, struct scsi_sense *ret);
 /* What a CHECK CONDITION means to one who reads and writes: 0 (no error: NO SENSE, RECOVERED ERROR,
- * COMPLETED), -EAGAIN (UNIT ATTENTION, ABORTED COMMAND, becoming ready: issue it again), -ENOSPC,
- * -EROFS, -ENODATA (medium error), -EILSEQ (miscompare), -ENODEV (no such LUN), -EINVAL (ILLEGAL
- * REQUEST), -EOPNOTSUPP (unknown operation code), -ERANGE (LBA out of range), -EIO. */
+ * COMPLETED), -EAGAIN (UNIT ATTENTION, ABORTED COMMAND, becoming ready or changing its access
+ * state: issue it again), -ENOSPC, -EROFS, -ENODATA (medium error), -EILSEQ (miscompare), -ENODEV
+ * (no such LUN), -EINVAL (ILLEGAL REQUEST), -EOPNOTSUPP (unknown operation code), -ERANGE (LBA out
+ * of range), -EIO. */
 int scsi_sense_to_errno(const struct scsi_sense *s);
 /* "Illegal Request: Invalid field in CDB (24h/00h), byte 1 bit 3" into out, always ended by NUL.
  * Returns out. */

@@ -136,6 +136,7 @@ static void meaning_as_errno(void **state)
 		{SENSE_NO_SENSE, 0, 0, 0},
 		{SENSE_RECOVERED_ERROR, 0x17, 0, 0},
 		{SENSE_NOT_READY, 0x04, 0x01, -EAGAIN},
+		{SENSE_NOT_READY, 0x04, 0x0a, -EAGAIN},
 		{SENSE_NOT_READY, 0x04, 0x02, -EIO},
 		{SENSE_MEDIUM_ERROR, 0x11, 0, -ENODATA},
 		{SENSE_HARDWARE_ERROR, 0x44, 0, -EIO},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "common/base/sys.h"
 #include "common/rdma/softiwarp_internal.h"
 
@@ -325,6 +326,14 @@ int softiwarp_accept(struct rdma_conn *base, const struct rdma_conn_limits *limi
 	c->limits = *limits;
 	wish = softiwarp_wish(c);
 	mpa_answer(&c->request, &wish, &reply, &a);
+	/* The data of a write could not be fetched: better no connection than one that fails then.
+	 */
+	if (wish.reads_out && !a.reads_out) {
+		log_warning("softiwarp",
+			"a connection is rejected: the peer serves no RDMA Reads (the "
+			"IRD of its MPA request is 0), by which the data of writes are fetched");
+		return -EOPNOTSUPP;
+	}
 	r = frame_make(c, &reply, pd);
 	if (!r)
 		r = softiwarp_stream_open(c, &a);

@@ -318,6 +318,10 @@ static int reply_send(struct verbs_conn *c)
 	int err;
 
 	c->reads = verbs_reads_answer(&c->limits, &c->device->caps, &c->asked);
+	/* The data of a write could not be fetched: better no connection than one that fails then.
+	 */
+	if (c->limits.reads_out && !c->reads.initiator_depth)
+		return -EOPNOTSUPP;
 	err = verbs_conn_open(c);
 	if (err < 0)
 		return err;
@@ -333,6 +337,13 @@ static int reply_send(struct verbs_conn *c)
 	return 0;
 }
 
+static const char *accept_trouble(int err)
+{
+	return err == -EOPNOTSUPP ? "it serves no RDMA Reads (its request's responder_resources is "
+				    "0), by which the data of writes are fetched"
+				  : strerrordesc_np(-err);
+}
+
 int verbs_accept(struct rdma_conn *base, const struct rdma_conn_limits *limits,
 	const struct rdma_private_data *pd, const struct rdma_conn_upcalls *up, void *owner)
 {
@@ -345,8 +356,7 @@ int verbs_accept(struct rdma_conn *base, const struct rdma_conn_limits *limits,
 	if (c->state != VERBS_OVER)
 		err = reply_send(c);
 	if (err < 0) {
-		log_warning("verbs", "%s: the connection could not be accepted: %s", c->peer,
-			strerrordesc_np(-err));
+		log_warning("verbs", "%s is rejected: %s", c->peer, accept_trouble(err));
 		return err;
 	}
 	c->undecided = false;

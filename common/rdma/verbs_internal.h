@@ -9,7 +9,8 @@
  * verbs_complete.c  completions out of them
  * verbs_conn.c      a connection's queue pair, and its end
  * verbs_cm.c        connection setup: events of RDMA_CM
- * verbs_listener.c  listening, and requests on their way to a worker */
+ * verbs_listener.c  listening
+ * verbs_request.c   requests on their way to a worker */
 #pragma once
 
 #include <pthread.h>
@@ -313,3 +314,7 @@ void verbs_reject(struct rdma_conn *base, const struct rdma_private_data *pd);
 void verbs_conn_event(struct verbs_id *to, const struct verbs_event *e);
 /* A receive came before the peer's last message of the setup. */
 void verbs_conn_notice(struct verbs_conn *c);
+
+/* verbs_request.c */
+/* A peer asks a listener for a connection: `e` is the request, its id is owned from here on. */
+void verbs_request_begin(struct verbs_acceptor *acceptor, const struct verbs_event *e);

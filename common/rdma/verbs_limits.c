@@ -59,6 +59,12 @@ struct verbs_reads verbs_reads_answer(const struct rdma_conn_limits *limits,
 {
 	struct verbs_reads mine = verbs_reads_ask(limits, caps);
 
+	/* MPA before revision 2 (RFC 6581) has no such numbers. One at a time is what any peer that
+	 * serves reads can serve. */
+	if (caps->iwarp && !asked->initiator_depth) {
+		mine.initiator_depth = min_reads(1, mine.initiator_depth);
+		return mine;
+	}
 	return (struct verbs_reads){
 		.responder_resources =
 			min_reads(mine.responder_resources, asked->responder_resources),

@@ -45,7 +45,7 @@ struct verbs_reads verbs_reads_ask(
 	const struct rdma_conn_limits *limits, const struct verbs_caps *caps);
 /* For the REP. `asked` is the request's event as librdmacm shows it, which has turned it round: its
  * responder_resources are the reads that the peer wants to have outstanding, its initiator_depth
- * those that the peer serves. */
+ * those that the peer serves. Those of an iWARP request may be unknown, and are 0 then. */
 struct verbs_reads verbs_reads_answer(const struct rdma_conn_limits *limits,
 	const struct verbs_caps *caps, const struct verbs_reads *asked);
 

@@ -1,11 +1,13 @@
-/* Listening for RDMA connections: one id per portal, bound to its address (the device that holds
- * it), or to the wildcard (every device, present and future). Where there is no such device, or it
- * has gone, it is tried again: TCP and software iWARP go on meanwhile. Requests come in on the
- * listener's loop, and move to the worker's channel before anybody else knows them. Called by
- * isertd's main. */
+/* Listening for RDMA connections: one id per address of the portal that an RDMA device holds; of a
+ * wildcard portal, all addresses of this host. RDMA_CM's own wildcard is not used: one device that
+ * cannot listen (siw, whose port is the TCP listener's) would fail all, and one that comes later
+ * could not be used by anybody. Devices and addresses come and go: they are looked for once a
+ * second, and TCP and software iWARP go on meanwhile. Called by isertd's main. */
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -16,243 +18,230 @@
 #define RETRY_NS LOOP_NS_PER_S
 
 struct verbs_listener {
-	struct verbs_id cm;
 	struct loop *loop;
 	struct address address;
 	struct verbs_acceptor *acceptor;
 	struct verbs_channel channel;
-	struct rdma_cm_id *id;	     /* NULL: not listening */
-	struct ibv_context *context; /* held, where it is bound to one device */
+	struct list ends;
 	struct loop_timer timer;
-	int told; /* what the last failure was, so that it is told once */
 };
 
-/* A connection request on its way to a provider of another loop. */
-struct verbs_request {
+/* One address. */
+struct listen_end {
 	struct verbs_id cm;
-	struct loop_message message;
-	struct rdma_cm_id *id;
-	struct verbs_reads asked;
-	struct rdma_private_data pd;
-	struct verbs *provider;
-	struct rdma_acceptor *acceptor;
-	bool lost; /* before the provider had it */
+	struct list link; /* in listener->ends */
+	struct verbs_listener *listener;
+	struct address address;
+	struct rdma_cm_id *id;	     /* NULL: not listening */
+	struct ibv_context *context; /* held, while it listens */
+	bool there;		     /* the host still has the address */
+	int told;		     /* what the last failure was, so that it is told once */
 };
 
-/* ---- requests ---- */
+/* ---- one address ---- */
 
-/* Until it is a connection: on the loop of the channel that it is on. */
-static void request_event(struct verbs_id *to, const struct verbs_event *e)
+static void end_close(struct listen_end *e)
 {
-	struct verbs_request *r = container_of(to, struct verbs_request, cm);
-
-	(void)e;
-	r->lost = true;
-}
-
-void verbs_request_drop(struct verbs_request *r)
-{
-	rdma_destroy_id(r->id);
-	alloc_free(r);
-}
-
-static void request_refuse(struct verbs_request *r, const char *why)
-{
-	log_warning("verbs", "a connection is rejected: %s", why);
-	rdma_reject(r->id, NULL, 0);
-	verbs_request_drop(r);
-}
-
-static void peer_address(const struct rdma_cm_id *id, struct address *ret)
-{
-	const struct sockaddr *sa = rdma_get_peer_addr((struct rdma_cm_id *)id);
-
-	*ret = (struct address){.length = sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								    : sizeof(struct sockaddr_in)};
-	memcpy(&ret->sa, sa, ret->length);
-}
-
-/* On the provider's loop. */
-static void request_take(struct verbs_request *r)
-{
-	struct verbs_conn *c;
-	struct address peer;
-	int err = verbs_channel_watch(&r->provider->channel, r->provider->loop);
-
-	if (err == 0)
-		err = verbs_conn_new(r->provider, r->id, &c);
-	if (err) {
-		request_refuse(r, strerrordesc_np(-err));
-		return;
-	}
-	c->state = VERBS_REQUESTED;
-	c->undecided = true;
-	c->asked = r->asked;
-	c->peer_pd = r->pd;
-	c->id->context = &c->cm;
-	peer_address(c->id, &peer);
-	address_print(&peer, c->peer);
-	err = verbs_device_get(r->provider, c->id->verbs, &c->device);
-	if (err < 0) {
-		log_warning("verbs", "%s is rejected: the device cannot be used: %s", c->peer,
-			verbs_device_trouble(err));
-		verbs_reject(&c->base, NULL);
-	} else {
-		r->acceptor->requested(r->acceptor, &c->base, &peer, &c->peer_pd);
-	}
-	alloc_free(r);
-}
-
-static void request_deliver(struct loop_message *m)
-{
-	struct verbs_request *r = container_of(m, struct verbs_request, message);
-
-	if (r->lost)
-		verbs_request_drop(r);
-	else
-		request_take(r);
-}
-
-void verbs_request_hand_over(
-	struct verbs_request *r, struct rdma_provider *base, struct rdma_acceptor *acceptor)
-{
-	struct verbs *p = verbs_of(base);
-	int err;
-
-	r->provider = p;
-	r->acceptor = acceptor;
-	r->message.deliver = request_deliver;
-	pthread_mutex_lock(&p->lock);
-	err = verbs_channel_open(&p->channel);
-	pthread_mutex_unlock(&p->lock);
-	if (err == 0 && rdma_migrate_id(r->id, p->channel.cm))
-		err = errno ? -errno : -EIO;
-	if (err < 0)
-		request_refuse(r, strerrordesc_np(-err));
-	else
-		loop_post(p->loop, &r->message);
-}
-
-static void requested(struct verbs_listener *l, const struct verbs_event *e)
-{
-	struct verbs_request *r = alloc_zeroed(sizeof(*r));
-
-	if (!r) {
-		log_error("verbs", "a connection is dropped: no memory");
+	if (e->id)
 		rdma_destroy_id(e->id);
-		return;
-	}
-	r->cm.event = request_event;
-	r->id = e->id;
-	r->id->context = &r->cm;
-	r->asked = e->reads;
-	r->pd = e->pd;
-	l->acceptor->requested(l->acceptor, r);
+	e->id = NULL;
+	if (e->context)
+		verbs_context_put(e->context);
+	e->context = NULL;
 }
 
-/* ---- listening ---- */
-
-static void listener_close(struct verbs_listener *l)
+static void end_free(struct listen_end *e)
 {
-	if (l->id)
-		rdma_destroy_id(l->id);
-	l->id = NULL;
-	if (l->context)
-		verbs_context_put(l->context);
-	l->context = NULL;
+	end_close(e);
+	list_remove(&e->link);
+	alloc_free(e);
 }
 
-static void retry_later(struct verbs_listener *l)
+static void end_event(struct verbs_id *to, const struct verbs_event *event)
 {
-	loop_timer_arm(l->loop, &l->timer, RETRY_NS);
-}
+	struct listen_end *e = container_of(to, struct listen_end, cm);
 
-static void listener_event(struct verbs_id *to, const struct verbs_event *e)
-{
-	struct verbs_listener *l = container_of(to, struct verbs_listener, cm);
-
-	if (e->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		requested(l, e);
-	if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL && l->context)
-		verbs_context_lost(l->context);
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		verbs_request_begin(e->listener->acceptor, event);
+	if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL && e->context)
+		verbs_context_lost(e->context);
 	/* The timer opens it again. */
-	if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL || e->type == RDMA_CM_EVENT_ADDR_CHANGE)
-		listener_close(l);
+	if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL || event->type == RDMA_CM_EVENT_ADDR_CHANGE)
+		end_close(e);
 }
 
-static int id_listen(struct verbs_listener *l)
+/* -EADDRNOTAVAIL and -ENODEV: no RDMA device has the address. */
+static int id_bind(struct listen_end *e)
 {
-	bool wildcard = address_is_wildcard(&l->address);
-	int only = l->address.sa.ss_family == AF_INET6 && !wildcard;
+	int only = e->address.sa.ss_family == AF_INET6;
 
-	if (rdma_create_id(l->channel.cm, &l->id, &l->cm, RDMA_PS_TCP))
+	if (rdma_create_id(e->listener->channel.cm, &e->id, &e->cm, RDMA_PS_TCP))
 		return errno ? -errno : -ENOMEM;
 	if (only)
-		rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only));
-	if (rdma_bind_addr(l->id, (struct sockaddr *)&l->address.sa) || rdma_listen(l->id, BACKLOG))
+		rdma_set_option(e->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only));
+	if (rdma_bind_addr(e->id, (struct sockaddr *)&e->address.sa))
 		return errno ? -errno : -EIO;
-	l->context = l->id->verbs;
-	if (l->context)
-		verbs_context_hold(l->context);
+	if (!e->id->verbs)
+		return -ENODEV;
+	e->context = e->id->verbs;
+	verbs_context_hold(e->context);
 	return 0;
 }
 
-static void tell_listening(struct verbs_listener *l)
+/* An iWARP device that shares its ports with the host's TCP (siw) finds the port taken by the TCP
+ * listener, to which its connections come. */
+static bool port_is_tcp(const struct listen_end *e, int err)
 {
-	char text[ADDRESS_TEXT_SIZE];
-
-	l->told = 0;
-	log_info("portal", "listening on %s for RDMA, %s", address_print(&l->address, text),
-		l->context ? ibv_get_device_name(l->context->device) : "on every device");
+	return err == -EADDRINUSE && e->context &&
+	       e->context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/* No device is the usual case, and nobody's fault. A port that is taken is siw's, whose connections
- * come to the TCP listener: software iWARP serves them. */
-static void tell_failure(struct verbs_listener *l, int err)
+/* No device is the usual case, and nobody's fault. */
+static void failure_tell(struct listen_end *e, int err)
 {
+	bool shared = port_is_tcp(e, err);
 	char text[ADDRESS_TEXT_SIZE];
 
-	if (err == l->told)
+	if (err == e->told)
 		return;
-	l->told = err;
-	address_print(&l->address, text);
-	if (err == -EADDRINUSE)
+	e->told = err;
+	address_print(&e->address, text);
+	if (shared)
 		log_info("portal",
-			"%s: the port is TCP's on an iWARP device: iSER is served there "
+			"%s: the port is TCP's on the iWARP device %s: iSER is served there "
 			"by software iWARP",
-			text);
+			text, ibv_get_device_name(e->context->device));
 	else if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		log_debug("portal", "%s: no RDMA device has that address", text);
 	else
 		log_warning("portal", "%s: no listening for RDMA: %s", text, strerrordesc_np(-err));
 }
 
-static void listener_try(struct verbs_listener *l)
+static void end_try(struct listen_end *e)
 {
-	int err = verbs_channel_open(&l->channel);
+	char text[ADDRESS_TEXT_SIZE];
+	int err = id_bind(e);
 
-	if (err == 0)
-		err = verbs_channel_watch(&l->channel, l->loop);
-	if (err == 0)
-		err = id_listen(l);
-	if (err == 0) {
-		tell_listening(l);
+	if (err == 0 && rdma_listen(e->id, BACKLOG))
+		err = errno ? -errno : -EIO;
+	if (err < 0) {
+		failure_tell(e, err);
+		end_close(e);
 		return;
 	}
-	listener_close(l);
-	tell_failure(l, err);
+	e->told = 0;
+	log_info("portal", "listening on %s for RDMA, %s", address_print(&e->address, text),
+		ibv_get_device_name(e->context->device));
 }
+
+/* ---- the addresses of a portal ---- */
+
+static struct listen_end *end_find(const struct verbs_listener *l, const struct address *a)
+{
+	struct listen_end *e;
+
+	list_for_each(e, &l->ends, link) {
+		if (address_equal(&e->address, a))
+			return e;
+	}
+	return NULL;
+}
+
+/* Without memory it is looked for again, like everything here. */
+static void address_seen(struct verbs_listener *l, const struct address *a)
+{
+	struct listen_end *e = end_find(l, a);
+
+	if (!e) {
+		e = alloc_zeroed(sizeof(*e));
+		if (!e)
+			return;
+		e->cm.event = end_event;
+		e->listener = l;
+		e->address = *a;
+		list_append(&l->ends, &e->link);
+	}
+	e->there = true;
+}
+
+/* An address of an interface, with the portal's port. False where the portal does not mean it: an
+ * IPv6 wildcard means both families, as it does for TCP. */
+static bool address_take(
+	const struct verbs_listener *l, const struct ifaddrs *i, struct address *ret)
+{
+	int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
+	bool v4 = family == AF_INET;
+
+	if ((!v4 && family != AF_INET6) || !(i->ifa_flags & IFF_UP) || i->ifa_flags & IFF_LOOPBACK)
+		return false;
+	if (!v4 && l->address.sa.ss_family == AF_INET)
+		return false;
+	*ret = (struct address){
+		.length = v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)};
+	memcpy(&ret->sa, i->ifa_addr, ret->length);
+	/* The port has the same place in both families. */
+	((struct sockaddr_in *)&ret->sa)->sin_port = htons(address_port(&l->address));
+	return true;
+}
+
+static int wildcard_look(struct verbs_listener *l)
+{
+	struct ifaddrs *all;
+	struct address a;
+
+	if (getifaddrs(&all))
+		return -errno;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (address_take(l, i, &a))
+			address_seen(l, &a);
+	freeifaddrs(all);
+	return 0;
+}
+
+static void addresses_look(struct verbs_listener *l)
+{
+	struct listen_end *e, *next;
+	bool wildcard = address_is_wildcard(&l->address);
+
+	list_for_each(e, &l->ends, link)
+		e->there = false;
+	if (!wildcard)
+		address_seen(l, &l->address);
+	else if (wildcard_look(l) < 0)
+		return;
+	list_for_each_safe(e, next, &l->ends, link) {
+		if (!e->there)
+			end_free(e);
+	}
+}
+
+static void listener_look(struct verbs_listener *l)
+{
+	struct listen_end *e;
+
+	list_for_each(e, &l->ends, link) {
+		if (e->context && verbs_context_is_gone(e->context))
+			end_close(e);
+	}
+	verbs_contexts_sweep();
+	/* Without RDMA_CM in the kernel there is nothing to look for. */
+	if (verbs_channel_open(&l->channel) < 0 || verbs_channel_watch(&l->channel, l->loop) < 0)
+		return;
+	addresses_look(l);
+	list_for_each(e, &l->ends, link) {
+		if (!e->id)
+			end_try(e);
+	}
+}
+
+/* ---- life ---- */
 
 static void listener_expired(struct loop_timer *t)
 {
 	struct verbs_listener *l = container_of(t, struct verbs_listener, timer);
 
-	if (l->context && verbs_context_is_gone(l->context))
-		listener_close(l);
-	verbs_contexts_sweep();
-	if (!l->id)
-		listener_try(l);
-	retry_later(l);
+	listener_look(l);
+	loop_timer_arm(l->loop, &l->timer, RETRY_NS);
 }
 
 int verbs_listener_new(struct loop *loop, const struct address *a, struct verbs_acceptor *acceptor,
@@ -262,7 +251,7 @@ int verbs_listener_new(struct loop *loop, const struct address *a, struct verbs_
 
 	if (!l)
 		return -ENOMEM;
-	l->cm.event = listener_event;
+	list_init(&l->ends);
 	l->loop = loop;
 	l->address = *a;
 	l->acceptor = acceptor;
@@ -271,17 +260,20 @@ int verbs_listener_new(struct loop *loop, const struct address *a, struct verbs_
 		alloc_free(l);
 		return -ENOMEM;
 	}
-	listener_try(l);
+	listener_look(l);
 	*ret = l;
 	return 0;
 }
 
 void verbs_listener_free(struct verbs_listener *l)
 {
+	struct listen_end *e, *next;
+
 	if (!l)
 		return;
 	loop_timer_cancel(&l->timer);
-	listener_close(l);
+	list_for_each_safe(e, next, &l->ends, link)
+		end_free(e);
 	verbs_channel_close(&l->channel);
 	alloc_free(l);
 }

@@ -178,6 +178,30 @@ static void request_for_markers_is_refused(void **state)
 	world_close();
 }
 
+static void request_of_a_peer_without_reads_is_rejected(void **state)
+{
+	static const char request[] =
+		"MPA ID Req Frame\x10\x02\x00\x04\x00\x00\x00\x01"; /* IRD 0 */
+	uint8_t bytes[64];
+	int fds[2];
+
+	(void)state;
+	world_open(NULL);
+	w.later = true;
+	pair_make(fds);
+	w.raw = fds[0];
+	assert_int_equal(softiwarp_adopt(w.passive.provider, fds[1], &w.acceptor), 0);
+	assert_int_equal(write(w.raw, request, 24), 24);
+	turn();
+	assert_int_equal(
+		rdma_accept(w.passive.conn, &limits, NULL, &upcalls, &w.passive), -EOPNOTSUPP);
+	rdma_reject(w.passive.conn, NULL);
+	turn();
+	assert_true(raw_read(bytes, sizeof(bytes)) >= 20);
+	assert_memory_equal(bytes, "MPA ID Rep Frame\x30\x02", 18);
+	world_close();
+}
+
 static void ready_to_receive_read_is_answered(void **state)
 {
 	uint8_t bytes[128], rtr[52] = "\x00\x2e\x41\x41\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0\7";
@@ -263,6 +287,7 @@ int main(void)
 		cmocka_unit_test(replies_that_cannot_be_used),
 		cmocka_unit_test(peer_without_reads_cannot_be_read),
 		cmocka_unit_test(request_for_markers_is_refused),
+		cmocka_unit_test(request_of_a_peer_without_reads_is_rejected),
 		cmocka_unit_test(ready_to_receive_read_is_answered),
 		cmocka_unit_test(every_allocation_may_fail),
 		cmocka_unit_test(every_call_may_fail),

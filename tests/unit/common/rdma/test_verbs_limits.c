@@ -114,6 +114,18 @@ static void a_peer_that_serves_no_reads_gets_none(void **state)
 	assert_int_equal(verbs_reads_answer(&limits, &rxe, &asked).initiator_depth, 0);
 }
 
+static void what_an_iwarp_peer_does_not_say_is_one_read_at_a_time(void **state)
+{
+	const struct verbs_reads unsaid = {.responder_resources = 0};
+	struct verbs_caps iwarp = rxe;
+
+	(void)state;
+	iwarp.iwarp = true;
+	assert_int_equal(verbs_reads_answer(&limits, &iwarp, &unsaid).initiator_depth, 1);
+	iwarp.reads_out = 0;
+	assert_int_equal(verbs_reads_answer(&limits, &iwarp, &unsaid).initiator_depth, 0);
+}
+
 static void a_transfer_within_one_message_is_not_cut(void **state)
 {
 	(void)state;
@@ -220,6 +232,7 @@ int main(void)
 		cmocka_unit_test(what_the_peer_serves_limits_what_this_end_has_outstanding),
 		cmocka_unit_test(a_peer_that_reads_nothing_does_not_limit_this_end),
 		cmocka_unit_test(a_peer_that_serves_no_reads_gets_none),
+		cmocka_unit_test(what_an_iwarp_peer_does_not_say_is_one_read_at_a_time),
 		cmocka_unit_test(a_transfer_within_one_message_is_not_cut),
 		cmocka_unit_test(a_long_transfer_is_cut_into_whole_pages),
 		cmocka_unit_test(private_data_is_as_long_as_was_told),

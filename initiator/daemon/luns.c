@@ -197,6 +197,20 @@ static void lun_add(struct daemon_session *s, const struct disk_info *info)
 	lun_insert(s, l);
 }
 
+/* A device that somebody has taken off the disk is made anew. */
+static void lun_check_device(struct daemon_lun *l)
+{
+	const struct export_ops *ops = l->state == LUN_READY ? l->export->ops : NULL;
+	const char *device = ops ? ops->device(l->export) : NULL;
+
+	if (!device || l->failed || ops->attached(l->export))
+		return;
+	log_warning(ROOM, "session %u: %s was taken off LUN %u by somebody; it gets a device anew",
+		l->session->number, device, l->number);
+	l->failed = true;
+	l->tried = false;
+}
+
 static void lun_update(struct daemon_lun *l, const struct disk_info *info)
 {
 	struct daemon_session *s = l->session;
@@ -205,8 +219,10 @@ static void lun_update(struct daemon_lun *l, const struct disk_info *info)
 	l->tried = l->tried && l->export;
 	if (l->leaving)
 		return;
-	if (disk_update(l->disk, info) == 0)
+	if (disk_update(l->disk, info) == 0) {
+		lun_check_device(l);
 		return;
+	}
 	log_warning(ROOM, "session %u: LUN %u is another device now", s->number, l->number);
 	l->leaving = true;
 	s->deferred = true;

@@ -29,6 +29,9 @@ struct export_ops {
 	void (*resized)(struct export *e);
 	/* "/dev/loop3", or NULL while there is none. */
 	const char *(*device)(const struct export *e);
+	/* False once somebody else has taken the device off the disk (losetup -d): it is no way to
+	 * the disk any more, and may be another's by now. */
+	bool (*attached)(const struct export *e);
 };
 
 struct export

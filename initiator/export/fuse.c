@@ -218,10 +218,18 @@ static const char *fuse_device(const struct export *x)
 	return e->device[0] ? e->device : NULL;
 }
 
+static bool fuse_attached(const struct export *x)
+{
+	const struct fuse_export *e = fuse_of(x);
+
+	return !e->device[0] || loop_device_is_ours(e);
+}
+
 const struct export_ops export_fuse = {
 	.name = "fuse",
 	.start = fuse_start,
 	.stop = fuse_stop,
 	.resized = fuse_resized,
 	.device = fuse_device,
+	.attached = fuse_attached,
 };

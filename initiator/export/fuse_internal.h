@@ -83,3 +83,5 @@ int loop_device_attach(struct fuse_export *e, void (*finished)(struct loop_devic
 int loop_device_detach(
 	struct fuse_export *e, bool force, void (*finished)(struct loop_device_job *j));
 int loop_device_resize(struct fuse_export *e, void (*finished)(struct loop_device_job *j));
+/* Whether the device leads to our file still; true also where the kernel does not tell. */
+bool loop_device_is_ours(const struct fuse_export *e);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -142,6 +143,26 @@ static void sleep_step(void)
 	nanosleep(&(struct timespec){.tv_nsec = DETACH_STEP_MS * 1000000l}, NULL);
 }
 
+bool loop_device_is_ours(const struct fuse_export *e)
+{
+	const char *name = e->device + strlen("/dev/");
+	char path[96], file[PATH_MAX] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/sys/block/%s", name);
+		return access(path, F_OK) < 0;
+	}
+	n = read(fd, file, sizeof(file) - 1);
+	close(fd);
+	file[n > 0 ? n : 0] = 0;
+	file[strcspn(file, "\n")] = 0;
+	return strcmp(file, e->file) == 0;
+}
+
 /* Claims the device as a file system would: -EBUSY while it is mounted, or part of another device.
  */
 static int claim(const char *device)
@@ -168,7 +189,7 @@ static void detach_work(struct loop_device_job *j)
 	const char *name = j->export->device;
 	int device, r = 0;
 
-	if (*name) {
+	if (*name && loop_device_is_ours(j->export)) {
 		for (int i = 0; i < 5 && (r = claim(name)) == -EBUSY; i++)
 			sleep_step();
 		if (r == -EBUSY && !j->force) {
@@ -189,8 +210,8 @@ static void detach_work(struct loop_device_job *j)
 				sleep_step();
 			}
 		}
-		j->export->device[0] = 0;
 	}
+	j->export->device[0] = 0;
 	/* one that others still use is left to fuse_session_unmount(), which does not wait for them
 	 */
 	umount2(j->export->file, 0);

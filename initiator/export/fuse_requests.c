@@ -209,8 +209,8 @@ const struct fuse_lowlevel_ops fuse_requests = {
 
 void fuse_requests_receive(struct fuse_export *e)
 {
-	/* One turn takes at most as many as there are slots, so that other watches get their turn.
-	 */
+	/* One turn takes at most as many as there are slots, so that
+	 * other watches get their turn. */
 	for (unsigned i = 0; i < FUSE_SLOTS; i++) {
 		struct list *node = list_pop(&e->idle);
 		struct fuse_buf buffer;

@@ -30,6 +30,11 @@ for transport in iser tcp; do
 		device=$(readlink -f "$W/run/by-path/$name-0")
 		check "$transport: the link by-path leads to a block device of 256 MiB" \
 			test "$(blockdev --getsize64 "$device")" = 268435456
+		losetup -d "$device"
+		wait_for 5 sh -c "! losetup -a | grep -q '$W/run/devices/.*-lun-0'"
+		check "$transport: rescan, after somebody has detached the device" iseradm -m session --rescan
+		device=$(readlink -f "$W/run/by-path/$name-0")
+		check "$transport: there is a device again" test "$(blockdev --getsize64 "$device")" = 268435456
 		check "$transport: mkfs.ext4" mkfs.ext4 -q -F "$device"
 		check "$transport: mount" mount "$device" "$W/mnt"
 		cp -a "$ROOT/common" "$W/mnt/"

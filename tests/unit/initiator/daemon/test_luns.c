@@ -13,8 +13,8 @@
 struct fake_export {
 	struct export base;
 	const char *device;
-	bool there, resized;
-	struct loop_call call; /* `ready` comes from the loop */
+	bool there, resized, taken; /* taken: off the disk, by somebody else */
+	struct loop_call call;	    /* `ready` comes from the loop */
 	void (*ready)(void *owner, int status, const char *why);
 	void *owner;
 };
@@ -92,7 +92,13 @@ static const char *fake_device(const struct export *x)
 	return container_of((struct export *)(uintptr_t)x, struct fake_export, base)->device;
 }
 
-const struct export_ops export_fuse = {"fake", fake_start, fake_stop, fake_resized, fake_device};
+static bool fake_attached(const struct export *x)
+{
+	return !container_of((struct export *)(uintptr_t)x, struct fake_export, base)->taken;
+}
+
+const struct export_ops export_fuse = {
+	"fake", fake_start, fake_stop, fake_resized, fake_device, fake_attached};
 
 bool usage_find(const char *device, char *out, size_t size)
 {
@@ -327,6 +333,25 @@ static void another_device_at_the_same_number_is_another_device(void **state)
 	assert_int_equal(2, it.started);
 }
 
+static void a_device_that_somebody_took_off_is_made_anew_by_a_rescan(void **state)
+{
+	(void)state;
+	finds(0x3);
+	starts();
+	it.links[0] = '\0';
+	export_at(1)->taken = true;
+	finds(0x3);
+	assert_true(luns_busy(&it.session));
+	luns_leave_step(&it.session);
+	assert_int_equal(LUN_IDLE, lun(1)->state);
+	assert_true(it.force); /* it is nobody's: what is left of it goes */
+	starts();
+	assert_int_equal(LUN_READY, lun(1)->state);
+	assert_int_equal(3, it.started);
+	assert_string_equal("-lun-1 +lun-1=/dev/loop1 ", it.links);
+	assert_false(luns_busy(&it.session));
+}
+
 static void a_new_size_reaches_the_device(void **state)
 {
 	struct disk_info larger = it.disk.info;
@@ -463,6 +488,7 @@ int main(void)
 		TEST(a_lun_that_has_gone_loses_its_device),
 		TEST(a_device_in_use_stays_though_its_lun_has_gone),
 		TEST(another_device_at_the_same_number_is_another_device),
+		TEST(a_device_that_somebody_took_off_is_made_anew_by_a_rescan),
 		TEST(a_new_size_reaches_the_device),
 		TEST(who_uses_a_device_is_told),
 		TEST(a_logout_is_refused_where_a_device_does_not_go),

@@ -131,6 +131,42 @@ static void a_device_comes_grows_and_goes(void **state)
 	assert_string_equal("", it.export.device);
 }
 
+/* losetup -d by somebody, and the number is another's by the time that we detach. */
+static void a_device_that_is_anothers_by_now_is_left_alone(void **state)
+{
+	char path[] = "/var/tmp/iseran-other-XXXXXX", device[32];
+	int fd, other;
+
+	(void)state;
+	NEEDS("/dev/loop-control");
+	assert_int_equal(0, loop_device_attach(&it.export, finished));
+	wait_for_thread();
+	if (it.status == -EINVAL) {
+		print_message("%s\n", it.export.job.why);
+		skip();
+	}
+	assert_true(loop_device_is_ours(&it.export));
+	snprintf(device, sizeof(device), "%s", it.export.device);
+	fd = open(device, O_RDWR | O_CLOEXEC);
+	assert_int_equal(0, ioctl(fd, LOOP_CLR_FD));
+	close(fd);
+	assert_false(loop_device_is_ours(&it.export));
+
+	other = mkstemp(path);
+	assert_int_equal(0, ftruncate(other, 1 << 20));
+	fd = open(device, O_RDWR | O_CLOEXEC);
+	assert_int_equal(0, ioctl(fd, LOOP_SET_FD, other));
+	assert_false(loop_device_is_ours(&it.export));
+	assert_int_equal(0, loop_device_detach(&it.export, true, finished));
+	wait_for_thread();
+	assert_int_equal(0, it.status);
+	assert_false(released(fd));
+	assert_int_equal(0, ioctl(fd, LOOP_CLR_FD));
+	close(fd);
+	close(other);
+	unlink(path);
+}
+
 static void a_device_in_use_is_left_alone_without_force(void **state)
 {
 	int fd;
@@ -176,6 +212,7 @@ int main(void)
 		TEST(one_thing_at_a_time),
 		TEST(a_file_that_is_not_there_is_named),
 		TEST(a_device_comes_grows_and_goes),
+		TEST(a_device_that_is_anothers_by_now_is_left_alone),
 		TEST(a_device_in_use_is_left_alone_without_force),
 		TEST(without_a_device_there_is_nothing_to_resize_or_take_away),
 	};

@@ -41,8 +41,8 @@ struct ini_conn_loss {
 struct ini_conn_upcalls {
 	/* Full-feature phase. `last` is the final Login Response. */
 	void (*logged_in)(void *owner, const struct iscsi_pdu *last);
-	/* A PDU of the full-feature phase that could be decoded. StatSN has been taken account of.
-	 */
+	/* A PDU of the full-feature phase that could be decoded. StatSN
+	 * has been taken account of. */
 	void (*received)(
 		void *owner, const struct iscsi_pdu *pdu, const void *data, struct dm_task *task);
 	/* The last upcall; the mover's connection may be used (dm_deallocate_task_resources())
@@ -84,8 +84,8 @@ void ini_conn_fail(struct ini_conn *c, enum conn_event event, int error, const c
 /* The end that was wanted: what was sent leaves first. `event` is CONN_EVENT_LOGOUT_DONE or
  * _SESSION_CLOSED. */
 void ini_conn_close(struct ini_conn *c, enum conn_event event);
-/* One transition of its state machine. -EPROTO: the state does not have it; the connection fails.
- */
+/* One transition of its state machine. -EPROTO: the state does not have
+ * it; the connection fails. */
 int ini_conn_step(struct ini_conn *c, enum conn_event event);
 /* In the full-feature phase, and not ending. */
 bool ini_conn_usable(const struct ini_conn *c);

@@ -27,12 +27,12 @@ enum disk_operation {
 struct disk_io {
 	enum disk_operation operation;
 	uint64_t offset; /* bytes, a multiple of the block size */
-	uint64_t
-		length; /* bytes, likewise; longer than max_transfer is cut into several commands */
-	void *data;	/* READ, WRITE */
-	struct dm_region
-		*region; /* that `data` lies in (disk_register()); NULL: the mover may copy */
-	bool fua;	 /* WRITE, WRITE_ZEROES */
+	/* bytes, likewise; longer than max_transfer is cut into several commands */
+	uint64_t length;
+	void *data; /* READ, WRITE */
+	/* that `data` lies in (disk_register()); NULL: the mover may copy */
+	struct dm_region *region;
+	bool fua; /* WRITE, WRITE_ZEROES */
 	/* 0 or negative errno: -EIO, -ENOSPC (space allocation), -EROFS (write protected), -ENODATA
 	 * (medium error), -EBADE (reservation conflict), -ETIMEDOUT (replacement time-out),
 	 * -ENODEV, -EILSEQ (miscompare). Never from inside disk_submit(). */
@@ -85,8 +85,8 @@ const struct disk_info *disk_info(const struct disk *d);
 int disk_update(struct disk *d, const struct disk_info *info);
 /* Checks alignment, range and read-only (done with -EINVAL, -ENOSPC beyond the end, -EROFS). */
 void disk_submit(struct disk *d, struct disk_io *io);
-/* Memory that many I/Os will use, registered once with the session's mover. It outlives reconnects.
- */
+/* Memory that many I/Os will use, registered once with the session's
+ * mover. It outlives reconnects. */
 int disk_register(struct disk *d, void *address, size_t length, struct dm_region **ret);
 void disk_unregister(struct disk *d, struct dm_region *r);
 struct loop *disk_loop(const struct disk *d);

@@ -123,8 +123,8 @@ static void command_begin(struct disk_command *c, struct disk_io *io)
 
 /* ---- answers ---- */
 
-/* A target that says GOOD must have moved all the data (a residual with GOOD is a short transfer).
- */
+/* A target that says GOOD must have moved all the data (a residual with
+ * GOOD is a short transfer). */
 static int check_transfer(const struct disk_command *c)
 {
 	const struct ini_task *t = &c->task;

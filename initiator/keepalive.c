@@ -1,6 +1,6 @@
 /* Pings of both directions (RFC 7143 sections 11.18 and 11.19). A connection on which nothing has
- * come for the interval is asked; one that does not answer in time has failed. Called by session.c.
- */
+ * come for the interval is asked; one that does not answer in time has
+ * failed. Called by session.c. */
 #include "initiator/session_private.h"
 
 #include <errno.h>

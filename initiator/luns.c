@@ -3,8 +3,8 @@
  * had is the form that is sent. Called by scan.c, task.c and tmf.c. */
 #include "initiator/session_private.h"
 
-#define OTHER_METHOD                                                                               \
-	(1ull << 62) /* flat where iscsi_lun_encode() has peripheral, and the reverse */
+/* flat where iscsi_lun_encode() has peripheral, and the reverse */
+#define OTHER_METHOD (1ull << 62)
 
 void ini_session_lun_seen(struct ini_session *s, uint64_t wire)
 {

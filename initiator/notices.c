@@ -129,8 +129,8 @@ static void reject_special(struct ini_session *s, enum session_special which)
 }
 
 /* A rejected command was not taken (RFC 7143 section 11.17), and nobody knows whether its CmdSN
- * was: only a new session puts that right. A command that is rejected again and again is given up.
- */
+ * was: only a new session puts that right. A command that is rejected
+ * again and again is given up. */
 static void reject_task(struct ini_session *s, struct ini_task *t, uint8_t reason)
 {
 	if (t && ++t->timeouts > TASK_TIMEOUTS)

@@ -11,13 +11,13 @@
 #include "initiator/disk.h"
 #include "initiator/session.h"
 
-#define PROBE_BUFFER_SIZE                                                                          \
-	1024 /* VPD 83h of a target with many ports is the longest; a cut one still has the        \
-		designators of the logical unit, which come first everywhere */
-#define PROBE_MAX_TRANSFER                                                                         \
-	(4 * 1024 * 1024) /* bytes; more per command gains nothing, and holds up others */
-#define PROBE_MAX_WRITE_ZEROES                                                                     \
-	(64 * 1024 * 1024) /* a target that really writes them must end in time */
+/* VPD 83h of a target with many ports is the longest; a cut one still has the designators of the
+ * logical unit, which come first everywhere */
+#define PROBE_BUFFER_SIZE 1024
+/* bytes; more per command gains nothing, and holds up others */
+#define PROBE_MAX_TRANSFER (4 * 1024 * 1024)
+/* a target that really writes them must end in time */
+#define PROBE_MAX_WRITE_ZEROES (64 * 1024 * 1024)
 #define PROBE_MAX_DISCARD (1024 * 1024 * 1024)
 
 struct probe { /* caller-owned while it runs */
@@ -50,6 +50,6 @@ void probe_cancel(struct probe *p);
 bool probe_same_device(const struct disk_info *a, const struct disk_info *b);
 
 /* What a task that was answered means: 0 or negative errno of scsi_sense_to_errno(), -EBADE
- * (reservation conflict), -EBUSY, -EIO. `why` (may be NULL) gets one line of at most `size` bytes.
- */
+ * (reservation conflict), -EBUSY, -EIO. `why` (may be NULL) gets one line
+ * of at most `size` bytes. */
 int task_result(const struct ini_task *t, char *why, size_t size);

@@ -33,8 +33,8 @@ enum node_transport {
 
 /* What carries iSER. */
 enum node_provider {
-	NODE_PROVIDER_AUTO, /* verbs where an RDMA device routes to the portal, else software iWARP
-			     */
+	/* verbs where an RDMA device routes to the portal, else software iWARP */
+	NODE_PROVIDER_AUTO,
 	NODE_PROVIDER_VERBS,
 	NODE_PROVIDER_SOFTIWARP,
 };
@@ -143,8 +143,8 @@ const char *node_transport_name(enum node_transport transport);
 int node_transport_parse(const char *word, enum node_transport *ret);
 /* "auto", "verbs" or "softiwarp"; -EINVAL for another word. */
 int node_provider_parse(const char *word, enum node_provider *ret);
-/* An iSCSI name (RFC 7143 section 4.2.7): iqn., eui. or naa., allowed characters. -EINVAL and why.
- */
+/* An iSCSI name (RFC 7143 section 4.2.7): iqn., eui. or naa., allowed
+ * characters. -EINVAL and why. */
 int records_check_name(const char *name, char why[RECORDS_WHY_SIZE]);
 
 /* ---- the database on disk (records.c) ---- */

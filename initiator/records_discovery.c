@@ -1,5 +1,5 @@
-/* Discovery records of the database: send_targets/<address>,<port>, see records.h. Called by iserd.
- */
+/* Discovery records of the database: send_targets/<address>,<port>, see
+ * records.h. Called by iserd. */
 #include "initiator/records.h"
 
 #include <errno.h>

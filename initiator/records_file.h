@@ -6,9 +6,8 @@
 
 #include "initiator/settings.h"
 
-#define RECORDS_FILE_MAX                                                                           \
-	(64 * 1024) /* a record is about 3 KiB; with the longest secrets, 6 KiB                    \
-		     */
+/* a record is about 3 KiB; with the longest secrets, 6 KiB */
+#define RECORDS_FILE_MAX (64 * 1024)
 
 /* Reads a whole file of at most RECORDS_FILE_MAX bytes into a new string. Negative errno (-EFBIG
  * when it is larger) with why. */

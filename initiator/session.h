@@ -36,8 +36,8 @@ struct ini_session_config {
 	struct address portal;
 	const char *initiator_name, *initiator_alias; /* alias may be NULL */
 	const char *target_name;
-	struct iscsi_isid
-		isid; /* unique per session of one initiator name and target portal group */
+	/* unique per session of one initiator name and target portal group */
+	struct iscsi_isid isid;
 	struct login_auth auth;
 	/* Session-wide keys to offer (iscsi_params_default() and what the record says); those that
 	 * the mover owns are asked from it. */
@@ -122,8 +122,8 @@ void ini_session_recover(struct ini_session *s, const char *reason);
 
 struct ini_session_info {
 	enum ini_session_state state;
-	char portal[ADDRESS_TEXT_SIZE]; /* where it is connected, which a redirect may have changed
-					 */
+	/* where it is connected, which a redirect may have changed */
+	char portal[ADDRESS_TEXT_SIZE];
 	const char *target_name, *initiator_name; /* live as long as the session */
 	struct iscsi_isid isid;
 	uint16_t tsih;

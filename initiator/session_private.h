@@ -9,13 +9,13 @@
 #include "initiator/conn.h"
 #include "initiator/session.h"
 
-#define SESSION_FIRST_CMD_SN                                                                       \
-	1 /* of every new session; any value will do (RFC 7143 section 4.2.2.1) */
-#define SESSION_TAG_GENERATION_BITS                                                                \
-	12 /* 2^20 tags at a time; a stale one is told from 4096 successors */
-#define SESSION_SPECIAL_TAGS                                                                       \
-	3 /* ping, task management, logout: one each at a time, so that no more than               \
-	     two immediate PDUs are ever unanswered (tgt has no room for more) */
+/* of every new session; any value will do (RFC 7143 section 4.2.2.1) */
+#define SESSION_FIRST_CMD_SN 1
+/* 2^20 tags at a time; a stale one is told from 4096 successors */
+#define SESSION_TAG_GENERATION_BITS 12
+/* ping, task management, logout: one each at a time, so that no more than two immediate PDUs are
+ * ever unanswered (tgt has no room for more) */
+#define SESSION_SPECIAL_TAGS 3
 
 /* The clock of all time-outs. None needs to be finer than a quarter of a second. */
 #define SESSION_TICK_NS (250 * LOOP_NS_PER_MS)
@@ -51,8 +51,8 @@ struct session_request {
 struct session_tmf {
 	uint8_t function; /* enum iscsi_tmf */
 	uint16_t lun;
-	struct ini_task
-		*task; /* whose time-out or abort it is for; NULL: a reset that was asked for */
+	/* whose time-out or abort it is for; NULL: a reset that was asked for */
+	struct ini_task *task;
 	void (*done)(void *arg, int response);
 	void *arg;
 };
@@ -64,8 +64,8 @@ struct ini_session {
 	enum ini_session_state state;
 
 	struct ini_conn *conn; /* NULL: none */
-	struct address
-		portal; /* where to connect next: config.portal, or where a redirect pointed */
+	/* where to connect next: config.portal, or where a redirect pointed */
+	struct address portal;
 	struct window_initiator window;
 	struct iscsi_params params;
 	uint16_t tsih;
@@ -95,7 +95,6 @@ struct ini_session {
 	uint64_t delay_ns;
 	uint32_t random;	      /* xorshift, for jitter */
 	unsigned attempts, redirects; /* since the last login that went well */
-	bool relogin;		      /* the target asked for a logout: log in again after it */
 
 	int end_error;
 	unsigned end_status;

@@ -8,8 +8,8 @@
 
 #include "initiator/records.h"
 
-#define SETTING_VALUE_SIZE                                                                         \
-	288 /* the longest value (a secret, a name) and NUL, with room to spare */
+/* the longest value (a secret, a name) and NUL, with room to spare */
+#define SETTING_VALUE_SIZE 288
 
 enum setting_kind {
 	SETTING_TEXT, /* char[size], printable */
@@ -38,8 +38,8 @@ struct settings_table {
 	const struct setting *rows;
 	size_t count;
 	const char *title; /* "node record" */
-	/* Names of open-iscsi's that have no meaning here; "prefix*" for a family. Ended by NULL.
-	 */
+	/* Names of open-iscsi's that have no meaning here; "prefix*" for
+	 * a family. Ended by NULL. */
 	const char *const *passed_over;
 };
 

@@ -139,8 +139,8 @@ static void abort_overdue(struct ini_session *s, uint64_t now)
 	tmf_send(s, &abort, s->config.abort_timeout_ns);
 }
 
-/* A target that has answered everything and yet takes nothing new will not be waited for for ever.
- */
+/* A target that has answered everything and yet takes nothing new will
+ * not be waited for for ever. */
 static void window_tick(struct ini_session *s, uint64_t now)
 {
 	bool shut = s->on_wire_count == 0 && !window_open(&s->window) &&

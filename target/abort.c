@@ -26,8 +26,8 @@ struct abort_round {
 	uint64_t home_id, spare_serial;
 	struct list parts;
 	unsigned away; /* parts that are not home; counted on the home loop */
-	struct abort_part
-		start; /* its message begins the round, so that done() comes from the loop */
+	/* its message begins the round, so that done() comes from the loop */
+	struct abort_part start;
 };
 
 int abort_round_new(const struct abort_config *config, struct abort_round **ret)

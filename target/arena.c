@@ -1,6 +1,6 @@
 /* Buffers of three sizes out of one range of memory: see worker.h. A class that is empty borrows
- * from the next larger, never from a smaller one: what is set apart for small buffers stays theirs.
- */
+ * from the next larger, never from a smaller one: what is set apart for
+ * small buffers stays theirs. */
 #include <sys/mman.h>
 
 #include "common/base/alloc.h"

@@ -304,8 +304,8 @@ void command_starve(struct command *cmd)
 
 void command_resume_starved(struct worker *w)
 {
-	/* More than a few at a time would look at the whole queue for each buffer that comes free.
-	 */
+	/* More than a few at a time would look at the whole queue for
+	 * each buffer that comes free. */
 	for (unsigned tries = 0; tries < 4 && !list_empty(&w->starved); tries++) {
 		struct command *cmd =
 			list_entry(list_pop(&w->starved), struct command, starved_link);

@@ -21,16 +21,16 @@ struct command;
 struct transfer_plan;
 
 enum command_state {
-	COMMAND_ARRIVED,   /* waits for its turn (task attributes, fence, memory for parameter data)
-			    */
+	/* waits for its turn (task attributes, fence, memory for parameter data) */
+	COMMAND_ARRIVED,
 	COMMAND_FETCHING,  /* waits for parameter data: dm_get_data() */
 	COMMAND_EXECUTING, /* waits for its range, for memory, for the backend, and for the
 			      transfers of its extents */
-	COMMAND_RESPONDING, /* its response is queued; waits for the last dm_put_data() to be done
-			     */
+	/* its response is queued; waits for the last dm_put_data() to be done */
+	COMMAND_RESPONDING,
 	COMMAND_DONE,
-	COMMAND_ABORTING, /* waits for backend and mover to give its buffers back; then no response
-			   */
+	/* waits for backend and mover to give its buffers back; then no response */
+	COMMAND_ABORTING,
 };
 
 /* One row per operation code (and service action): opcodes.c. */
@@ -103,8 +103,8 @@ struct command {
 	uint32_t cmd_sn;
 	uint64_t serial; /* the nexus's, ascending: who is older */
 	enum command_state state;
-	/* Immediate data: the mover's memory during command_arrive(), then a buffer of the arena.
-	 */
+	/* Immediate data: the mover's memory during command_arrive(),
+	 * then a buffer of the arena. */
 	const uint8_t *immediate;
 	uint32_t immediate_length;
 	uint8_t *stash;
@@ -149,8 +149,8 @@ struct command {
 
 /* ---- for executors ---- */
 
-/* The command is over with `status` (data-in already handed over by command_reply() or transfer.c).
- */
+/* The command is over with `status` (data-in already handed over by
+ * command_reply() or transfer.c). */
 void command_finish(struct command *cmd, uint8_t status);
 /* CHECK CONDITION; `code` is ASC << 8 | ASCQ (enum scsi_additional_sense). The first failure
  * counts; the response leaves when the command's extents are at rest. */
@@ -189,8 +189,8 @@ static inline void command_busy(struct command *cmd)
 }
 /* One less. True: the command goes on; false: it was aborted or is done, and may be gone. */
 bool command_rest(struct command *cmd);
-/* Waits in the worker's queue for a buffer; the command goes on from its state when one came free.
- */
+/* Waits in the worker's queue for a buffer; the command goes on from its
+ * state when one came free. */
 void command_starve(struct command *cmd);
 /* The operation of a CDB; NULL and the sense code to fail with if there is none. */
 const struct command_operation *opcodes_find(const uint8_t *cdb, uint16_t *ret_code);
@@ -199,8 +199,8 @@ const struct command_operation *opcodes_find(const uint8_t *cdb, uint16_t *ret_c
 
 /* A SCSI command in its CmdSN's turn. `immediate` (immediate_length bytes, valid during the call)
  * is the data that came with it, `ahs` an Additional Header Segment or NULL. When the worker has no
- * command left, the response is TASK SET FULL. The command answers through tgt_session_respond().
- */
+ * command left, the response is TASK SET FULL. The command answers
+ * through tgt_session_respond(). */
 void command_arrive(struct tgt_session *s, struct dm_conn *conn, struct dm_task *task,
 	const struct iscsi_pdu *pdu, const uint8_t *ahs, const void *immediate);
 /* Aborts: no response will be sent; tgt_session_command_aborted() follows from the loop, once, when
@@ -208,8 +208,8 @@ void command_arrive(struct tgt_session *s, struct dm_conn *conn, struct dm_task 
  * at once, and touches the connection no more. A command whose response has been queued
  * (cmd->responded: the window was opened then) is let go in the same way. */
 void command_abort(struct command *cmd);
-/* The data of `cmd` broke the protocol (dm_upcalls.task_failed): CHECK CONDITION, ABORTED COMMAND.
- */
+/* The data of `cmd` broke the protocol (dm_upcalls.task_failed): CHECK
+ * CONDITION, ABORTED COMMAND. */
 void command_data_failed(struct command *cmd);
 /* A buffer came free, or a fence fell: starts what waited for it. */
 void command_resume_starved(struct worker *w);

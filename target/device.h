@@ -1,8 +1,8 @@
 /* SAM-5 objects of the target: a logical unit, and the I_T_L nexus through which one session sees
  * it. A logical unit is shared by all loops; what commands touch on the data path is read-only or
  * atomic, everything else is under its mutex. A nexus belongs to its session's loop; aborts reach
- * it from other loops by message, unit attentions by a queue under the device's mutex and a flag.
- */
+ * it from other loops by message, unit attentions by a queue under the
+ * device's mutex and a flag. */
 #pragma once
 
 #include <pthread.h>
@@ -47,8 +47,8 @@ struct device {
 	_Atomic bool write_protected; /* SWP, changed by MODE SELECT */
 	_Atomic bool stopped;	      /* START STOP UNIT with START = 0 */
 	_Atomic bool reserved; /* a reservation of any kind exists: the slow path must look */
-	_Atomic unsigned
-		references;	  /* the owner, and messages between loops that name the device */
+	/* the owner, and messages between loops that name the device */
+	_Atomic unsigned references;
 	struct range_lock ranges; /* COMPARE AND WRITE against everything else */
 
 	pthread_mutex_t lock; /* what is below */
@@ -70,8 +70,8 @@ struct nexus {
 	struct list device_link;  /* in device->nexuses */
 	char initiator_port[256]; /* "<initiator name>,i,0x<isid>": who reserves */
 	/* The backend's memory (backend_ops.memory) as the session's mover knows it, so that data
-	 * goes straight from and to it; NULL: it is copied. Set by the session after nexus_new().
-	 */
+	 * goes straight from and to it; NULL: it is copied. Set by the
+	 * session after nexus_new(). */
 	struct dm_region *map_region;
 	/* What the initiator is told as MAXIMUM TRANSFER LENGTH, bytes; 0: all that is taken. Set
 	 * by the session after nexus_new(). */

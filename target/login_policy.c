@@ -76,8 +76,8 @@ static unsigned admit(struct tgt_conn *c, const struct login_identity *who, stru
 }
 
 /* A TSIH other than 0 names a session to go on with. Sessions have one connection and error
- * recovery level 0, so that a connection is reinstated by reinstating the session (section 6.3.4).
- */
+ * recovery level 0, so that a connection is reinstated by reinstating the
+ * session (section 6.3.4). */
 static unsigned check_tsih(struct tgt_conn *c, const struct login_identity *who)
 {
 	if (!who->tsih)

@@ -63,8 +63,8 @@ int registry_add(struct registry *r, struct registry_entry *e, uint16_t tsih,
 /* TARGET COLD RESET (section 11.5.1): every session with the target is told to terminate, the
  * asking one too. */
 void registry_reset_target(struct registry *r, const char *target_name);
-/* The session is at rest. True: the entry may be freed at once; false: when mail with `last` comes.
- */
+/* The session is at rest. True: the entry may be freed at once; false:
+ * when mail with `last` comes. */
 bool registry_remove(struct registry_entry *e);
 /* Whether there is such a session (section 6.3.1: TSIH other than 0 in a login). */
 bool registry_has(struct registry *r, const char *initiator_name, const char *target_name,

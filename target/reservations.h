@@ -1,6 +1,6 @@
 /* Reservations of a logical unit: RESERVE and RELEASE of SPC-2, persistent reservations of SPC-4
- * section 5.13. State is under the device's mutex; device->reserved spares commands the look at it.
- */
+ * section 5.13. State is under the device's mutex; device->reserved spares
+ * commands the look at it. */
 #pragma once
 
 #include <stdbool.h>

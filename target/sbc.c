@@ -109,8 +109,8 @@ bool sbc_get_lba_status_parse(struct command *cmd)
 	return sbc_check_range(cmd, lba, 1);
 }
 
-/* The stores do not tell what is mapped; "mapped" is what may always be said (SBC-3 section 4.7.2).
- */
+/* The stores do not tell what is mapped; "mapped" is what may always be
+ * said (SBC-3 section 4.7.2). */
 void sbc_get_lba_status(struct command *cmd)
 {
 	uint64_t lba = get_be64(cmd->cdb + 2);
@@ -164,8 +164,6 @@ void sbc_pre_fetch(struct command *cmd)
 
 enum {
 	START_POWER_CONDITION = 0xf0,
-	START_NO_FLUSH = 0x04,
-	START_LOEJ = 0x02,
 	START_START = 0x01,
 };
 
@@ -183,8 +181,8 @@ static void stopped(struct backend_request *r, int status)
 	command_finish(cmd, SCSI_GOOD);
 }
 
-/* A stop writes back what is cached before. Power conditions are taken and change nothing; the
- * medium cannot be loaded or ejected, so LOEJ has no say. */
+/* A stop writes back what is cached before, also with NO_FLUSH. Power conditions are taken and
+ * change nothing; the medium cannot be loaded or ejected, so LOEJ has no say. */
 void sbc_start_stop_unit(struct command *cmd)
 {
 	uint8_t how = cmd->cdb[4];

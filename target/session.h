@@ -33,8 +33,8 @@ struct nexus *tgt_session_nexus(struct tgt_session *s, uint16_t lun);
 void tgt_session_luns_told(struct tgt_session *s);
 struct list *tgt_session_commands(struct tgt_session *s); /* struct command.session_link */
 /* The command is over: sends the SCSI Response (status, sense, residual from cmd) behind the data
- * that was put, and opens the command window by one. Called once per command, not for aborted ones.
- */
+ * that was put, and opens the command window by one. Called once per
+ * command, not for aborted ones. */
 void tgt_session_respond(struct tgt_session *s, struct command *cmd);
 /* An aborted command has given everything back; the window opens by one, no response is sent. */
 void tgt_session_command_aborted(struct tgt_session *s, struct command *cmd);

@@ -24,8 +24,8 @@ struct tgt_conn {
 	struct conn_fsm fsm;
 	struct dm_sequence sequence;
 	char peer[64];
-	struct loop_timer
-		timer; /* in login: its time-out; later: the ping; in logout: the clean-up */
+	/* in login: its time-out; later: the ping; in logout: the clean-up */
+	struct loop_timer timer;
 
 	/* login phase */
 	struct login *login;
@@ -130,8 +130,8 @@ struct tgt_session {
 /* The one way to fail: a log line with peer, initiator and trail, then the mover terminates. */
 void tgt_conn_fail(struct tgt_conn *c, enum conn_event event, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* One transition of its state machine. -EPROTO: the state does not have it; the connection fails.
- */
+/* One transition of its state machine. -EPROTO: the state does not have
+ * it; the connection fails. */
 int tgt_conn_step(struct tgt_conn *c, enum conn_event event);
 /* Ends the connection in order: what was handed over leaves first. */
 void tgt_conn_close(struct tgt_conn *c, enum conn_event event);
@@ -183,8 +183,8 @@ void tgt_early_drop(struct tgt_session *s);
 
 /* ---- session_luns.c ---- */
 
-/* The LUNs that the initiator may see now, from the target set. -ENOMEM leaves them as they were.
- */
+/* The LUNs that the initiator may see now, from the target set. -ENOMEM
+ * leaves them as they were. */
 int tgt_session_load_luns(struct tgt_session *s);
 void tgt_session_free_luns(struct tgt_session *s);
 /* Frees the nexuses of removed LUNs whose commands are over. */

@@ -44,8 +44,8 @@ void suggestion_consider(struct suggestion *s, const char *candidate)
 		distance = 1;
 	else
 		distance = edit_distance(s->word, word_length, candidate, length);
-	/* A third of the letters wrong (and one in short words) is still a slip, not another word.
-	 */
+	/* A third of the letters wrong (and one in short words) is still
+	 * a slip, not another word. */
 	if (distance > (word_length < 3 ? 1 : (word_length + 2) / 3))
 		return;
 	if (!s->best || distance < s->distance) {

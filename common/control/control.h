@@ -46,8 +46,8 @@ int control_request_take_fd(struct control_request *r);
 /* Takes over `json` (may be NULL). Adds "ok": true. */
 void control_reply(struct control_request *r, struct json_object *json);
 void control_progress(struct control_request *r, struct json_object *json);
-/* `status` is what the tool ends with: enum exit_status of options.h, for iserd initiator/status.h.
- */
+/* `status` is what the tool ends with: enum exit_status of options.h, for
+ * iserd initiator/status.h. */
 void control_fail(struct control_request *r, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -60,8 +60,8 @@ int control_connect(const char *path, struct control_client **ret);
 void control_disconnect(struct control_client *c); /* NULL is allowed */
 /* Sends `request` (takes it over), waits for the answer; progress lines go to `progress` (may be
  * NULL). *ret_reply is the answer's object (the caller's, json_object_put()), also when it says ok:
- * false: the function then returns its status (> 0). 0: ok. Negative errno: the daemon went away.
- */
+ * false: the function then returns its status (> 0). 0: ok. Negative
+ * errno: the daemon went away. */
 int control_call(struct control_client *c, struct json_object *request,
 	void (*progress)(void *arg, struct json_object *json), void *arg,
 	struct json_object **ret_reply);

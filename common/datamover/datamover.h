@@ -20,9 +20,9 @@
  *                                                  brought it (digests begin with the next PDU)
  *     ...                                          full-feature phase
  *     dm_terminate()                               by either, at any time
- *     connection_terminate_notify()                always, exactly once, last: after it the mover
- *                                                  calls nothing more, and the conn is gone once
- * the upcall returns */
+ *     connection_terminate_notify()                always, exactly once, last: the mover calls
+ *                                                  nothing more, and the conn is gone when it
+ *                                                  returns */
 #pragma once
 
 #include <stdbool.h>
@@ -88,8 +88,8 @@ struct dm_transfer {
 /* Sequence numbers that PDUs made by the mover must carry (Data-In, R2T, Data-Out). The upper layer
  * owns the struct and keeps it current; the mover only reads it. */
 struct dm_sequence {
-	uint32_t stat_sn, exp_cmd_sn,
-		max_cmd_sn;   /* target: next StatSN (not advanced by a mover) */
+	/* target: the StatSN of the next status, which no mover moves on */
+	uint32_t stat_sn, exp_cmd_sn, max_cmd_sn;
 	uint32_t exp_stat_sn; /* initiator */
 };
 
@@ -129,8 +129,7 @@ struct dm_conn_info {
 	const char *mover;    /* "tcp" or "iser" */
 	const char *provider; /* "socket", "softiwarp", "verbs", "memory" */
 	char local[64], peer[64];
-	bool header_digest,
-		data_digest; /* for software iWARP: data_digest tells whether MPA's CRC is on */
+	bool header_digest, data_digest; /* software iWARP: data_digest is MPA's CRC */
 	bool remote_invalidate;
 	uint64_t pdus_sent, pdus_received, bytes_sent, bytes_received;
 	uint32_t queue_depth; /* receives posted (iSER) */
@@ -187,8 +186,7 @@ struct dm_conn {
 	uint32_t tasks_max;
 };
 
-/* ---- downcalls. Each names its primitive of RFC 5047 section 7.1 and what each mover does. ----
- */
+/* ---- downcalls: the primitives of RFC 5047 section 7.1, and what each mover does ---- */
 
 /* Begins a connection. TCP: socket connect. iSER: rdma connect with the CM private data of RFC 7145
  * section 5.1. `connected` or `connection_terminate_notify` follows, the latter with -ETIMEDOUT
@@ -212,8 +210,8 @@ static inline void dm_conn_set_sequence(struct dm_conn *c, const struct dm_seque
 	c->sequence = s;
 }
 
-/* TCP: nothing to do. iSER: one memory region of the RDMA device. -ENOMEM and what the device says.
- */
+/* TCP: nothing to do. iSER: one memory region of the RDMA device. -ENOMEM
+ * and what the device says. */
 static inline int dm_register_region(
 	struct dm_mover *m, void *address, size_t length, struct dm_region **ret)
 {
@@ -251,8 +249,8 @@ static inline int dm_allocate_connection_resources(
 	return c->ops->allocate_connection_resources(c, outcome);
 }
 
-/* Notice_Key_Values and Enable_Datamover in one: the outcome of the login is in force from here on.
- */
+/* Notice_Key_Values and Enable_Datamover in one: the outcome of the login
+ * is in force from here on. */
 static inline int dm_enable(struct dm_conn *c, const struct iscsi_params *outcome)
 {
 	return c->ops->enable(c, outcome);

@@ -180,8 +180,8 @@ struct dm_mover *iser_mover_new(
 	k->initiator_recv_data_segment_length = within(k->initiator_recv_data_segment_length,
 		ISER_DATA_MAX, MIN_DATA_SEGMENT, MAX_DATA_SEGMENT);
 	m->receives = k->queue_depth + k->queue_depth / 2 + 16;
-	/* A response and a transfer for every command that may be there; what is more waits here.
-	 */
+	/* A response and a transfer for every command that may be there;
+	 * what is more waits here. */
 	m->limits = (struct rdma_conn_limits){.send_depth = 2 * m->receives,
 		.receive_depth = ISER_LOGIN_RECEIVES + m->receives,
 		.reads_out = ISER_READS,

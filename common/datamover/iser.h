@@ -8,8 +8,8 @@ struct rdma_provider;
 struct rdma_acceptor;
 
 struct iser_mover_config {
-	uint32_t target_recv_data_segment_length; /* bytes; 0: 8192. Immediate data is at most this
-						   */
+	/* bytes; 0: 8192. Immediate data is at most this */
+	uint32_t target_recv_data_segment_length;
 	uint32_t initiator_recv_data_segment_length; /* bytes; 0: 8192 */
 	uint32_t queue_depth;			     /* commands in flight per connection; 0: 128 */
 	bool allow_remote_invalidate;

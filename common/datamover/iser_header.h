@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 #define ISER_HEADER_SIZE 28
-#define ISER_HEADERS_SIZE                                                                          \
-	76		/* ISER_HEADER_SIZE + ISCSI_BHS_SIZE: what begins every control PDU        \
-			 */
+/* ISER_HEADER_SIZE + ISCSI_BHS_SIZE: what begins every control PDU */
+#define ISER_HEADERS_SIZE 76
 #define ISER_VERSION 10 /* RFC 7145 sections 9.3 and 9.4; RFC 5046 was 1 */
 #define ISER_CM_SIZE 4
 
@@ -39,8 +38,8 @@ struct iser_hello_reply {
 	uint16_t ord; /* RDMA Reads that the target will have outstanding */
 };
 
-/* -EPROTO for an opcode that is none of the three. Tags of an invalid direction are returned as 0.
- */
+/* -EPROTO for an opcode that is none of the three. Tags of an invalid
+ * direction are returned as 0. */
 int iser_header_decode(const uint8_t wire[ISER_HEADER_SIZE], struct iser_header *ret);
 void iser_header_encode(const struct iser_header *h, uint8_t wire[ISER_HEADER_SIZE]);
 
@@ -52,8 +51,8 @@ void iser_hello_reply_encode(const struct iser_hello_reply *h, uint8_t wire[ISER
 /* The answer of an end that speaks ISER_VERSION alone and wants `ord` reads. */
 struct iser_hello_reply iser_hello_answer(const struct iser_hello *h, uint16_t ord);
 
-/* Zero-based virtual addressing is never used; `invalidate`: this end takes Send with Invalidate.
- */
+/* Zero-based virtual addressing is never used; `invalidate`: this end
+ * takes Send with Invalidate. */
 void iser_cm_encode(bool invalidate, uint8_t wire[ISER_CM_SIZE]);
 /* Whether the peer whose private data this is takes Send with Invalidate. False unless the peer has
  * said so in so many bits: a peer that sent nothing is seen as all zeros on InfiniBand, which must

@@ -146,8 +146,8 @@ struct iser_conn {
 	/* initiator */
 	struct dm_task **buckets;	   /* by ITT */
 	uint32_t bucket_count, task_count; /* bucket_count is a power of two */
-	uint32_t immediate_limit; /* a write no longer than this goes with its command; 0: none does
-				   */
+	/* a write no longer than this goes with its command; 0: none does */
+	uint32_t immediate_limit;
 
 	uint64_t pdus_sent, pdus_received;
 };

@@ -128,8 +128,8 @@ static void response_shorten(struct iscsi_pdu *pdu, uint8_t *data)
 		put_be16(data, ISER_RESPONSE_DATA_MAX - 2);
 }
 
-/* The tag that the Send of this response may take away: one, of this task, that no read still uses.
- */
+/* The tag that the Send of this response may take away: one, of this task,
+ * that no read still uses. */
 static void response_invalidate(
 	const struct iser_conn *c, struct rdma_send *s, const struct iser_command *cmd)
 {

@@ -101,8 +101,8 @@ static int read_advertise(struct iser_conn *c, struct dm_task *task, struct iser
 	return 0;
 }
 
-/* The address counts the immediate data; where all of the data is immediate there is no tag at all.
- */
+/* The address counts the immediate data; where all of the data is
+ * immediate there is no tag at all. */
 static int write_advertise(
 	struct iser_conn *c, struct dm_task *task, uint32_t immediate, struct iser_header *h)
 {
@@ -200,8 +200,8 @@ void iser_command_put(struct iser_command *cmd)
 	list_prepend(&cmd->conn->free_commands, &cmd->link);
 }
 
-/* A status must not arrive without its data: puts that are queued before the response still leave.
- */
+/* A status must not arrive without its data: puts that are queued before
+ * the response still leave. */
 static void command_release(struct iser_command *cmd)
 {
 	if (cmd->released)

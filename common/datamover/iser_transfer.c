@@ -19,8 +19,8 @@ uint64_t iser_transfer_ticket(const struct dm_transfer *t)
 int iser_transfers_make(struct iser_conn *c)
 {
 	uint32_t n = c->mover->limits.send_depth;
-	/* One per receive that can bring a command; the upper layer holds no more than its window.
-	 */
+	/* One per receive that can bring a command; the upper layer holds
+	 * no more than its window. */
 	uint32_t commands = c->mover->limits.receive_depth;
 
 	c->transfers = alloc_array(n, sizeof(*c->transfers));

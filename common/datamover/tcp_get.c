@@ -1,8 +1,8 @@
 /* Get_Data: R2T out (RFC 7143 section 11.8) and Data-Out in (section 11.7), straight into the
  * transfer's memory. Every Data-Out is checked against the R2T that asked for it; one that breaks
  * the order fails its task, never the connection. One that nobody asked for (a stale or unknown
- * Target Transfer Tag, or unsolicited data, which InitialR2T=Yes forbids) is read and thrown away.
- */
+ * Target Transfer Tag, or unsolicited data, which InitialR2T=Yes forbids)
+ * is read and thrown away. */
 #include <errno.h>
 
 #include "common/datamover/tcp_internal.h"

@@ -71,8 +71,8 @@ struct tcp_mover {
 enum tcp_phase {
 	TCP_CONNECTING, /* waits for the socket, or for the first turn of an adopted one */
 	TCP_OPEN,
-	TCP_FLUSHING,  /* dm_terminate(graceful): waits for the last byte to be taken by the socket
-			*/
+	/* dm_terminate(graceful): waits for the last byte to be taken by the socket */
+	TCP_FLUSHING,
 	TCP_LINGERING, /* waits for the peer's end, so that closing does not reset what it still
 			  reads */
 	TCP_DEAD,      /* waits for the loop to make the last upcall */
@@ -289,8 +289,8 @@ void tcp_tx_drop(struct tcp_conn *c);
 
 /* What each kind does. */
 struct tcp_item_ops {
-	/* The next PDU: header in *pdu, and *ret_data of *ret_length bytes. True if it is the last.
-	 */
+	/* The next PDU: header in *pdu, and *ret_data of *ret_length
+	 * bytes. True if it is the last. */
 	bool (*next)(struct tcp_conn *c, struct tcp_item *item, struct iscsi_pdu *pdu,
 		const void **ret_ahs, const void **ret_data, uint32_t *ret_length);
 	/* Its last PDU has left, or it was cancelled; the item itself is freed by the caller. */

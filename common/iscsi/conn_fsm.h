@@ -42,8 +42,8 @@ enum conn_event {
 	CONN_EVENT_LOGOUT, /* initiator: ready, Logout Request is sent. target: it was received */
 	CONN_EVENT_LOGOUT_REQUESTED, /* Async "logout requested": received, to be sent */
 	CONN_EVENT_LOGOUT_DONE,	     /* Logout Response "success": received, to be sent */
-	CONN_EVENT_LOGOUT_FAILED, /* the same with a failure; initiator: or the logout took too long
-				   */
+	/* the same with a failure; initiator: or the logout took too long */
+	CONN_EVENT_LOGOUT_FAILED,
 	CONN_EVENT_SESSION_CLOSED, /* the session was closed on another connection, or reinstated */
 	CONN_EVENT_CLEANED_UP,	   /* all that a broken connection held is free (section 8.2) */
 	CONN_EVENTS

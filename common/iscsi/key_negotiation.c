@@ -389,8 +389,8 @@ void key_negotiation_declare(struct key_negotiation *n, enum key_id id, struct b
 }
 
 /* The target does not volunteer what an initiator left alone: open-iscsi gives up at a key that it
- * does not expect. It must speak where the default would let the initiator do what we do not allow.
- */
+ * does not expect. It must speak where the default would let the initiator
+ * do what we do not allow. */
 static bool must_restrict(const struct key_negotiation *n, const struct key_row *row)
 {
 	bool negotiated = row->result >= KEY_AND && row->result <= KEY_MAX;

@@ -10,11 +10,11 @@
 #define ISCSI_NAME_MAX 223    /* RFC 7143 section 4.2.7.1: 223 bytes of UTF-8 */
 #define ISCSI_KEY_NAME_MAX 63 /* section 6.1 */
 #define ISCSI_VALUE_MAX 255   /* text-value, unless the key's definition says otherwise */
-#define ISCSI_LARGE_VALUE_MAX                                                                      \
-	2050 /* a binary value of 1024 bytes (section 6.1) as 0x and hex digits */
-#define ISCSI_TEXT_MAX                                                                             \
-	8192 /* the data segment of a login PDU, and of one key=value with                         \
-		continuation (section 6.2: a receiver must take at least this much) */
+/* a binary value of 1024 bytes (section 6.1) as 0x and hex digits */
+#define ISCSI_LARGE_VALUE_MAX 2050
+/* the data segment of a login PDU, and of one key=value with continuation (section 6.2: a receiver
+ * must take at least this much) */
+#define ISCSI_TEXT_MAX 8192
 
 /* ---- pairs over a data segment ---- */
 

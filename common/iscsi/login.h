@@ -52,8 +52,8 @@ struct login_auth {
 	bool chap_required; /* target: refuse AuthMethod None. initiator, with a name and a secret:
 			       offer "CHAP,None", else "None,CHAP"; with mutual_secret "CHAP" alone
 			     */
-	uint8_t algorithms[5]; /* of enum chap_algorithm, ended by 0; all 0: 7,8,6,5 in that order
-				*/
+	/* of enum chap_algorithm, ended by 0; all 0: 7,8,6,5 in that order */
+	uint8_t algorithms[5];
 	const char *name, *secret; /* what the initiator proves; NULL: none */
 	const char *mutual_name,
 		*mutual_secret; /* what the target proves; NULL: not wanted (initiator),

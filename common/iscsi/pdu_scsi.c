@@ -142,8 +142,8 @@ int pdu_r2t_decode(const uint8_t *b, struct iscsi_pdu *p)
 	p->r2t.r2t_sn = get_be32(b + 36);
 	p->r2t.offset = get_be32(b + 40);
 	p->r2t.length = get_be32(b + 44);
-	/* Section 11.8.4: the desired length must not be 0; 11.8.5: nor the TTT the reserved value.
-	 */
+	/* Section 11.8.4: the desired length must not be 0; 11.8.5: nor
+	 * the TTT the reserved value. */
 	return p->r2t.length == 0 || p->r2t.ttt == ISCSI_TAG_NONE ? -EPROTO : 0;
 }
 

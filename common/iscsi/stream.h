@@ -5,12 +5,15 @@
  * Receive. iscsi_rx_want() says where the next bytes shall be put: the stream's own header scratch,
  * or straight the final place of a data segment that the owner named with iscsi_rx_place(). After
  * iscsi_rx_got(n) the stream may have an event:
- *     ISCSI_RX_HEADER  a whole header (digest checked, AHS included) of a PDU with a data segment
- * is there: the owner looks at rx->pdu and says by iscsi_rx_place() where the data goes
+ *
+ *     ISCSI_RX_HEADER  the header (digest checked, AHS included) of a PDU with a data segment is
+ *                      there: the owner looks at rx->pdu and says by iscsi_rx_place() where the
+ *                      data goes
  *     ISCSI_RX_PDU     the whole PDU is there (data digest checked). The only event of a PDU
- * without a data segment An owner that reads ahead in large pieces feeds the piece with
- * iscsi_rx_feed(), which copies; a data segment that is placed where it already lies in the piece
- * is not copied.
+ *                      without a data segment
+ *
+ * An owner that reads ahead in large pieces feeds the piece with iscsi_rx_feed(), which copies; a
+ * data segment that is placed where it already lies in the piece is not copied.
  *
  * Send. The owner keeps a struct iscsi_tx_pdu per PDU (header, data by reference) alive until it is
  * retired; iscsi_tx_have() gathers whole PDUs into one iovec array for a single sendmsg. */
@@ -28,10 +31,10 @@
 #define ISCSI_DIGEST_SIZE 4
 #define ISCSI_TRAILER_MAX (3 + ISCSI_DIGEST_SIZE) /* padding and data digest */
 
-/* What the receive functions return; a negative errno means that the stream is broken, and stays
- * so: -EMSGSIZE  data segment longer than max_data_length, or AHS longer than max_ahs_length
- *   -EBADMSG   header digest mismatch
- * A data digest mismatch is not fatal (section 7.8): ISCSI_RX_PDU with rx->data_digest_bad. */
+/* What the receive functions return. A negative errno means that the stream is broken, and stays
+ * so: -EMSGSIZE, a data segment longer than max_data_length, or AHS longer than max_ahs_length;
+ * -EBADMSG, a header digest mismatch. A data digest mismatch is not fatal (section 7.8):
+ * ISCSI_RX_PDU with rx->data_digest_bad. */
 enum iscsi_rx_event {
 	ISCSI_RX_NONE = 0, /* more bytes are wanted */
 	ISCSI_RX_HEADER = 1,

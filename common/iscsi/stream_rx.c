@@ -1,8 +1,8 @@
 /* PDUs out of a byte stream (RFC 7143 section 11.2). Used by datamover/tcp_rx.c.
  *
  * A PDU passes through four phases: the 48 bytes of the BHS, which tell how long the rest is; AHS
- * and header digest; the data segment; padding and data digest. A phase of 0 bytes is passed over.
- */
+ * and header digest; the data segment; padding and data digest. A phase
+ * of 0 bytes is passed over. */
 #include "common/iscsi/stream.h"
 
 #include <errno.h>

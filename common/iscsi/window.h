@@ -43,7 +43,7 @@ enum window_verdict {
 
 struct window_target {
 	uint32_t exp_cmd_sn;
-	uint32_t size; /* commands the target will hold: MaxCmdSN = ExpCmdSN + size - 1 - held */
+	uint32_t size; /* CmdSNs from ExpCmdSN to MaxCmdSN: what may come now */
 };
 
 /* For a non-immediate command with `cmd_sn`. On WINDOW_NOW exp_cmd_sn has moved past it. */

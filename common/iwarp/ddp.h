@@ -1,6 +1,6 @@
 /* Direct Data Placement headers (RFC 5041 section 4) as they follow the FPDU's length field.
- * Encodes and decodes only; used by rdmap.c and the streams. Offsets count from the control byte.
- */
+ * Encodes and decodes only; used by rdmap.c and the streams. Offsets
+ * count from the control byte. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Remote Direct Memory Access Protocol (RFC 5040): the opcodes, the Read Request's header, and
- * Terminate with every fault that is told to a peer. Encodes and decodes only; used by the streams.
- */
+ * Terminate with every fault that is told to a peer. Encodes and decodes
+ * only; used by the streams. */
 #pragma once
 
 #include <stdbool.h>

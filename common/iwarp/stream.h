@@ -37,8 +37,8 @@ struct iwarp_message {
 	enum rdmap_opcode opcode;		/* Write, Read Request, or one of the four Sends */
 	struct iwarp_place place[IWARP_PLACES]; /* the data; Read Request: place[0] is the sink */
 	unsigned places;
-	uint32_t
-		remote_stag; /* Write: sink; Read Request: source; Send with Invalidate: that one */
+	/* Write: sink; Read Request: source; Send with Invalidate: that one */
+	uint32_t remote_stag;
 	uint64_t remote_offset;
 	void *cookie;
 	/* the stream's own: */
@@ -70,8 +70,8 @@ struct iwarp_upcalls {
 
 struct iwarp_stream_config {
 	bool crc;
-	bool passive; /* sends nothing before the first FPDU was received (RFC 5044 section 7.1.2)
-		       */
+	/* sends nothing before the first FPDU was received (RFC 5044 section 7.1.2) */
+	bool passive;
 	uint32_t max_ulpdu;	      /* 128..65535 */
 	uint16_t reads_in, reads_out; /* as agreed: IRD, ORD */
 	struct stag_table *stags;     /* borrowed */
@@ -108,8 +108,8 @@ struct iwarp_want {
 
 void iwarp_rx_want(const struct iwarp_stream *s, struct iwarp_want *ret);
 /* `n` <= want.length bytes are at want.data. 0; -EPROTO: fault, send iwarp_tx_terminate() and
- * close; -ECONNRESET: the peer's Terminate came. After an error the stream takes nothing any more.
- */
+ * close; -ECONNRESET: the peer's Terminate came. After an error the
+ * stream takes nothing any more. */
 int iwarp_rx_got(struct iwarp_stream *s, size_t n);
 int iwarp_rx_feed(struct iwarp_stream *s, const uint8_t *data, size_t n);
 /* Between FPDUs: a close here cuts nothing off. */

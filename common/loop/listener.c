@@ -189,8 +189,8 @@ static void listener_resume(struct loop_timer *t)
 		loop_timer_arm(l->loop, &l->pause, PAUSE_NS);
 }
 
-/* Without a descriptor the backlog stays readable; looking again at once would burn the processor.
- */
+/* Without a descriptor the backlog stays readable; looking again at once
+ * would burn the processor. */
 static void listener_pause(struct listener *l, int error)
 {
 	listener_complain(l, "cannot accept connections for a moment", error);

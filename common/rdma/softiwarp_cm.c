@@ -326,8 +326,8 @@ int softiwarp_accept(struct rdma_conn *base, const struct rdma_conn_limits *limi
 	c->limits = *limits;
 	wish = softiwarp_wish(c);
 	mpa_answer(&c->request, &wish, &reply, &a);
-	/* The data of a write could not be fetched: better no connection than one that fails then.
-	 */
+	/* The data of a write could not be fetched: better no connection
+	 * than one that fails then. */
 	if (wish.reads_out && !a.reads_out) {
 		log_warning("softiwarp",
 			"a connection is rejected: the peer serves no RDMA Reads (the "

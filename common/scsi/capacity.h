@@ -29,8 +29,8 @@ void capacity16_encode(const struct scsi_capacity *c, uint8_t out[CAPACITY16_SIZ
 int capacity16_decode(const void *data, size_t length, struct scsi_capacity *ret);
 
 /* LUNs are the 8 bytes of SAM-5 as big-endian values. Writes as many entries as fit in `size`
- * bytes; the list length tells how long the whole is. Returns that whole length (header included).
- */
+ * bytes; the list length tells how long the whole is. Returns that whole
+ * length (header included). */
 size_t report_luns_encode(const uint64_t *luns, size_t count, uint8_t *out, size_t size);
 /* At most `max` entries into luns, the number of entries that the peer has in all (which may be
  * more than came) into *ret_total; returns how many were written, or -EPROTO when shorter than the

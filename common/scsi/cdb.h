@@ -80,8 +80,8 @@ enum cdb_block_flags {
 };
 
 /* The CDB's length by the group code of its first byte (SPC-4 section 4.2.5.1): 6, 10, 12 or 16;
- * for the variable-length format (7Fh) what byte 7 says; 0 for reserved and vendor specific groups.
- */
+ * for the variable-length format (7Fh) what byte 7 says; 0 for reserved
+ * and vendor specific groups. */
 unsigned cdb_length(const uint8_t *cdb);
 
 /* ---- block commands (SBC-3 section 5) ---- */

@@ -1,5 +1,5 @@
-/* Mode parameter lists: see mode.h. Called by the target's modes.c and by the initiator's disk.c.
- */
+/* Mode parameter lists: see mode.h. Called by the target's modes.c and
+ * by the initiator's disk.c. */
 #include "common/scsi/mode.h"
 
 #include <errno.h>

@@ -42,8 +42,8 @@ struct mode_header {
 
 /* Writes a header of MODE_HEADER6_SIZE or MODE_HEADER10_SIZE bytes. */
 void mode_header_encode(const struct mode_header *h, bool ten, struct bytes_writer *w);
-/* Reads the header, and leaves the reader at the block descriptors. 0, or -EPROTO when it is cut.
- */
+/* Reads the header, and leaves the reader at the block descriptors. 0,
+ * or -EPROTO when it is cut. */
 int mode_header_decode(struct bytes_reader *r, bool ten, struct mode_header *ret);
 /* A short block descriptor; more blocks than fit are FFFFFFFFh (SBC-3 section 6.4.2.2). */
 void mode_block_descriptor_encode(uint64_t blocks, uint32_t block_size, struct bytes_writer *w);

@@ -22,8 +22,8 @@ struct file_backend {
 	uint32_t alignment;
 	/* The page cache may be asked without waiting (RWF_NOWAIT). */
 	bool try_cache;
-	_Atomic int
-		lost; /* file_sync.c: the first failure of a write-back, negative errno; 0: none */
+	/* file_sync.c: the first failure of a write-back, negative errno; 0: none */
+	_Atomic int lost;
 };
 
 static inline struct file_backend *file_of(struct backend *b)

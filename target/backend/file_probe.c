@@ -53,8 +53,8 @@ static int file_fail(int error, const char *path, const char *what, char *why, s
 	return -error;
 }
 
-/* O_EXCL makes the kernel refuse a block device that is mounted; for files it would be undefined.
- */
+/* O_EXCL makes the kernel refuse a block device that is mounted; for
+ * files it would be undefined. */
 static int file_open_flags(const struct file_config *config, bool block_device)
 {
 	return O_CLOEXEC | (config->readonly ? O_RDONLY : O_RDWR) |

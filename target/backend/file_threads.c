@@ -1,6 +1,6 @@
 /* Threads that execute requests of a file store by blocking calls, where io_uring is not allowed
- * (containers) or no better. Called by file.c and file_uring.c; completes by a message to the loop.
- */
+ * (containers) or no better. Called by file.c and file_uring.c; completes
+ * by a message to the loop. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -14,8 +14,8 @@
 /* The kernel registers at most 1 GiB per buffer, and reads or writes at most 2 GiB at a time. */
 #define PIECE_MAX (1ull << 30)
 #define BUFFERS_MAX 64
-/* When the kernel takes no submission (EAGAIN: out of memory), it is asked again after this time.
- */
+/* When the kernel takes no submission (EAGAIN: out of memory), it is
+ * asked again after this time. */
 #define RETRY_NS LOOP_NS_PER_MS
 
 struct file_uring {

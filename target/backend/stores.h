@@ -26,8 +26,8 @@ struct file_config {
 	bool write_cache;
 	enum file_engine engine;
 	unsigned threads; /* per channel, FILE_ENGINE_THREADS; 0: 4 */
-	/* Only to see whether it could be exported: others may be using it, and are not disturbed.
-	 */
+	/* Only to see whether it could be exported: others may be using
+	 * it, and are not disturbed. */
 	bool look;
 };
 

@@ -1,5 +1,5 @@
-/* isertadm drop: closes the sessions of an initiator, or one by its TSIH (see isertadm sessions).
- */
+/* isertadm drop: closes the sessions of an initiator, or one by its TSIH
+ * (see isertadm sessions). */
 #include "target/cli/isertadm.h"
 
 int verb_drop(int argc, char **argv)

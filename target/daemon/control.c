@@ -1,5 +1,5 @@
-/* The verbs that isertadm may ask for, one row each. Called by the control server on the main loop.
- */
+/* The verbs that isertadm may ask for, one row each. Called by the control
+ * server on the main loop. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

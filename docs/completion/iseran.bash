@@ -44,7 +44,7 @@ _iseradm_operations() { # MODE
 	discovery) echo "show delete nonpersistent" ;;
 	discoverydb | node) echo "show new delete update" ;;
 	session | iface) echo "show" ;;
-	lun) echo "list read write copy-in copy-out verify bench" ;;
+	lun) echo "list read write copy-in copy-out verify bench reset" ;;
 	daemon) echo "status stop log" ;;
 	esac
 }

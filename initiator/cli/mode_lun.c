@@ -12,6 +12,7 @@ static const char usage[] =
 	"  -o write [--offset N] [--file F]               from F, or standard input\n"
 	"  -o copy-in --file F | copy-out --file F        a whole image; zeroes are not moved\n"
 	"  -o verify --file F                             compare; tells the first difference\n"
+	"  -o reset                                       ends every command of the LUN\n"
 	"  -o bench [--rw read|write|randread|randwrite|rw|randrw] [--bs N] [--iodepth N]\n"
 	"           [--runtime S] [--size N] [--rwmixread PERCENT] [--busy-poll US] [--plain]\n";
 
@@ -23,10 +24,11 @@ enum lun_op {
 	OP_COPY_OUT,
 	OP_VERIFY,
 	OP_BENCH,
+	OP_RESET,
 };
 
 static const char *const op_words[] = {
-	"list", "read", "write", "copy-in", "copy-out", "verify", "bench", NULL};
+	"list", "read", "write", "copy-in", "copy-out", "verify", "bench", "reset", NULL};
 static const char *const rw_words[] = {
 	"read", "write", "randread", "randwrite", "randrw", "rw", NULL};
 
@@ -41,6 +43,7 @@ static const struct {
 	[OP_COPY_OUT] = {true, true, true},
 	[OP_VERIFY] = {true, false, true},
 	[OP_BENCH] = {false, false, false},
+	[OP_RESET] = {false, false, false},
 };
 
 #define NO_LUN ULONG_MAX
@@ -95,6 +98,8 @@ static void print(const struct lun *l, struct json_object *reply, FILE *out)
 		print_lun_list(reply, out);
 	else if (l->op == OP_BENCH)
 		print_lun_bench(reply, l->plain, out);
+	else if (l->op == OP_RESET)
+		fprintf(out, "Lun: %lu was reset\n", l->lun);
 	else
 		print_lun_copy(reply, out);
 }
@@ -142,8 +147,8 @@ static int run(const struct lun *l)
 static int check(struct lun *l)
 {
 	if (l->op < 0)
-		return tool_fail(STATUS_USAGE,
-			"what to do? -o list, read, write, copy-in, copy-out, verify or bench");
+		return tool_fail(STATUS_USAGE, "what to do? -o list, read, write, copy-in, "
+					       "copy-out, verify, bench or reset");
 	if (!l->target)
 		return tool_fail(STATUS_USAGE, "which target? -T TARGET says it");
 	if (l->op != OP_LIST && l->lun == NO_LUN)

@@ -33,6 +33,8 @@ static const struct {
 	{ECANCELED, STATUS_FAILED, "given up, since it was told to"},
 	{ESHUTDOWN, STATUS_FAILED, "given up, since it was told to"},
 	{ENOMEM, STATUS_NO_MEMORY, "no memory"},
+	{EAGAIN, STATUS_NO_MEMORY,
+		"too little memory may be locked; iserd's log has how much, and what to set"},
 };
 
 static const struct {

@@ -26,6 +26,7 @@ static const struct job_operation operations[] = {
 	{.name = "copy-in", COPY, .writes = always},
 	{.name = "copy-out", COPY, .file_write = true},
 	{.name = "verify", COPY},
+	{.name = "reset", .disk = true, .writes = always, .start = job_reset_start},
 	{.name = "bench",
 		.disk = true,
 		.writes = job_bench_writes,

@@ -51,6 +51,12 @@ static void a_host_without_an_rdma_device_is_told_what_needs_none(void **state)
 		"none");
 }
 
+static void memory_that_may_not_be_locked_is_named(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(line_of(-EAGAIN, 0, "no resources"), "may be locked"));
+}
+
 static void what_the_target_refused_is_not_doubted(void **state)
 {
 	(void)state;
@@ -77,6 +83,7 @@ int main(void)
 		cmocka_unit_test(a_refused_connection_says_what_to_look_at),
 		cmocka_unit_test(a_peer_that_speaks_something_else_is_doubted),
 		cmocka_unit_test(a_host_without_an_rdma_device_is_told_what_needs_none),
+		cmocka_unit_test(memory_that_may_not_be_locked_is_named),
 		cmocka_unit_test(what_the_target_refused_is_not_doubted),
 		cmocka_unit_test(an_error_without_a_reason_is_still_a_line),
 	};

@@ -8,6 +8,8 @@
 
 #include "common/base/sys.h"
 
+#define WAKE_TRIES 16
+
 static void wakeup_ready(struct loop_watch *w, unsigned events)
 {
 	uint64_t count;
@@ -38,9 +40,14 @@ void loop_wake(struct loop *l)
 {
 	uint64_t one = 1;
 
-	/* It cannot fail: the counter is far from full, and a lost wake-up is not an option. */
-	if (atomic_exchange(&l->sleeping, false) && write(l->wakeup.fd, &one, sizeof(one)) < 0)
+	if (!atomic_exchange(&l->sleeping, false))
 		return;
+	/* The counter is far from full: nothing but a fault of the kernel comes between. */
+	for (int tries = 0; tries < WAKE_TRIES; tries++)
+		if (write(l->wakeup.fd, &one, sizeof(one)) == sizeof(one))
+			return;
+	/* Whoever posts next tries again. */
+	atomic_store(&l->sleeping, true);
 }
 
 void loop_post(struct loop *l, struct loop_message *m)

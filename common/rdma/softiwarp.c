@@ -351,6 +351,7 @@ void softiwarp_conn_finish(struct softiwarp_conn *c)
 	done_deliver(c);
 	/* Its owner may end the provider from within the last upcall. */
 	loop_call_cancel(&c->deliver);
+	loop_call_cancel(&c->flush);
 	list_remove(&c->link);
 	if (c->owned)
 		c->up.closed(c->base.owner, c->error, c->reason);

@@ -86,9 +86,9 @@ void softiwarp_conn_flushed(struct softiwarp_conn *c)
 {
 	c->state = SOFTIWARP_LINGERING;
 	shutdown(c->watch.fd, SHUT_WR);
-	if (c->watch.events != LOOP_READABLE)
-		loop_watch_change(&c->watch, LOOP_READABLE);
-	if (loop_timer_arm(c->provider->loop, &c->timer, LINGER_NS))
+	softiwarp_watch(c, LOOP_READABLE);
+	if (c->state == SOFTIWARP_LINGERING &&
+		loop_timer_arm(c->provider->loop, &c->timer, LINGER_NS))
 		softiwarp_conn_over(c, 0, "disconnected");
 }
 

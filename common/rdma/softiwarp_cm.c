@@ -80,7 +80,7 @@ static void request_send(struct softiwarp_conn *c)
 		softiwarp_conn_over(
 			c, r, "sending the MPA request failed: %s", strerrordesc_np(-r));
 	else
-		loop_watch_change(&c->watch, r ? LOOP_READABLE : LOOP_READABLE | LOOP_WRITABLE);
+		softiwarp_watch(c, r ? LOOP_READABLE : LOOP_READABLE | LOOP_WRITABLE);
 }
 
 static void connected(struct softiwarp_conn *c)
@@ -311,7 +311,7 @@ static void reply_send(struct softiwarp_conn *c)
 	else if (r)
 		softiwarp_up_begin(c);
 	else
-		loop_watch_change(&c->watch, LOOP_WRITABLE);
+		softiwarp_watch(c, LOOP_WRITABLE);
 }
 
 int softiwarp_accept(struct rdma_conn *base, const struct rdma_conn_limits *limits,

@@ -137,12 +137,21 @@ void softiwarp_event_soon(struct softiwarp_conn *c, enum rdma_conn_event event)
 	loop_defer(c->provider->loop, &c->deliver);
 }
 
+void softiwarp_watch(struct softiwarp_conn *c, unsigned events)
+{
+	int r = c->watch.events == events ? 0 : loop_watch_change(&c->watch, events);
+
+	if (r)
+		softiwarp_conn_over(c, r, "cannot watch the socket: %s", strerrordesc_np(-r));
+}
+
 void softiwarp_up_begin(struct softiwarp_conn *c)
 {
 	c->state = SOFTIWARP_UP;
 	loop_timer_cancel(&c->timer);
-	if (c->watch.events != LOOP_READABLE)
-		loop_watch_change(&c->watch, LOOP_READABLE);
+	softiwarp_watch(c, LOOP_READABLE);
+	if (c->state == SOFTIWARP_OVER)
+		return;
 	softiwarp_event_soon(c, RDMA_ESTABLISHED);
 	softiwarp_flush_soon(c);
 }

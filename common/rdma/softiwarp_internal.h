@@ -115,6 +115,8 @@ int softiwarp_stream_open(struct softiwarp_conn *c, const struct mpa_agreement *
 void softiwarp_event_soon(struct softiwarp_conn *c, enum rdma_conn_event event);
 /* Both ends have agreed, and the frames have left. */
 void softiwarp_up_begin(struct softiwarp_conn *c);
+/* What is waited for at the socket; when that cannot be, the connection is over. */
+void softiwarp_watch(struct softiwarp_conn *c, unsigned events);
 
 /* softiwarp_cm.c */
 /* An event of the socket before the stream is up. */

@@ -13,15 +13,6 @@ void softiwarp_flush_soon(struct softiwarp_conn *c)
 	loop_defer_flush(c->provider->loop, &c->flush);
 }
 
-/* Changed only when a socket buffer fills up or has room again, not per message. */
-static void await_room(struct softiwarp_conn *c, bool wait)
-{
-	unsigned events = wait ? LOOP_READABLE | LOOP_WRITABLE : LOOP_READABLE;
-
-	if (c->watch.events != events)
-		loop_watch_change(&c->watch, events);
-}
-
 /* 1: nothing is left to send; 0: the socket is full; negative errno. */
 static int send_some(struct softiwarp_conn *c, size_t budget)
 {
@@ -69,7 +60,8 @@ void softiwarp_flush(struct loop_call *call)
 		softiwarp_conn_fail(c);
 		return;
 	}
-	await_room(c, r == 0);
+	/* Changed only when a socket buffer fills up or has room again, not per message. */
+	softiwarp_watch(c, r == 0 ? LOOP_READABLE | LOOP_WRITABLE : LOOP_READABLE);
 	if (c->active && !before && c->bytes_sent)
 		softiwarp_kick_arm(c);
 	if (c->state == SOFTIWARP_FLUSHING && iwarp_tx_drained(c->stream))

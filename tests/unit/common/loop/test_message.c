@@ -5,10 +5,30 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "common/base/alloc.h"
-#include "common/loop/loop.h"
+
+#include "common/loop/loop_private.h"
+
+/* So many wake-ups fail. */
+static unsigned failures;
+
+static ssize_t failing_write(int fd, const void *data, size_t length);
+#define write failing_write
+#include "common/loop/message.c"
+#undef write
+
+static ssize_t failing_write(int fd, const void *data, size_t length)
+{
+	if (!failures)
+		return write(fd, data, length);
+	failures--;
+	errno = EIO;
+	return -1;
+}
 
 #define SENDERS 4
 #define EACH 20000
@@ -143,6 +163,39 @@ static void loop_stopped_before_it_runs_returns_at_once(void **state)
 	loop_free(l);
 }
 
+static void nothing(struct loop_message *m)
+{
+	(void)m;
+}
+
+static bool is_woken(struct loop *l)
+{
+	uint64_t count;
+
+	return read(l->wakeup.fd, &count, sizeof(count)) == sizeof(count);
+}
+
+static void wake_up_that_fails_is_tried_again(void **state)
+{
+	struct loop_message first = {.deliver = nothing}, second = {.deliver = nothing};
+	struct loop *l = loop_new(NULL);
+
+	(void)state;
+	atomic_store(&l->sleeping, true);
+	failures = 1;
+	loop_post(l, &first);
+	assert_true(is_woken(l));
+	loop_turn(l, 0);
+	/* At last by whoever comes next. */
+	atomic_store(&l->sleeping, true);
+	failures = WAKE_TRIES;
+	loop_post(l, &first);
+	assert_false(is_woken(l));
+	loop_post(l, &second);
+	assert_true(is_woken(l));
+	loop_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +203,7 @@ int main(void)
 		cmocka_unit_test(messages_reach_a_loop_that_spins),
 		cmocka_unit_test(sleeping_loop_is_woken_each_time),
 		cmocka_unit_test(loop_stopped_before_it_runs_returns_at_once),
+		cmocka_unit_test(wake_up_that_fails_is_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

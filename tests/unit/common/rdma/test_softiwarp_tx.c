@@ -138,11 +138,36 @@ static void random_work_through_full_buffers(void **state)
 	}
 }
 
+/* Whichever call of the loop or of the socket fails, nobody waits for ever for what was posted. */
+static void call_that_fails_leaves_nothing_waiting(void **state)
+{
+	bool all = false;
+
+	(void)state;
+	for (unsigned long n = 1; !all; n++) {
+		struct work *x;
+		uint32_t stag;
+		uint64_t to;
+
+		world_connect(NULL);
+		expose(&w.passive, 0, MEMORY, RDMA_REMOTE_READ, &stag, &to);
+		x = read_post(&w.active, 0, MEMORY, stag, to);
+		sys_fail_nth(n, ENOMEM);
+		turn();
+		all = !sys_fail_happened();
+		sys_fail_nth(0, 0);
+		turn();
+		assert_int_equal(x->done, 1);
+		world_close();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_work_through_full_buffers),
 		cmocka_unit_test(revoked_memory_is_not_read),
+		cmocka_unit_test(call_that_fails_leaves_nothing_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,14 +316,30 @@ static void check_paths(struct config_reader *r, const struct config *c)
 			check_paths_before(r, c, i, k);
 }
 
+/* The key to mend is the one that the file has. */
+static void check_bursts(struct config_reader *r, const struct config *c, yaml_node_t *mapping)
+{
+	if (c->first_burst <= c->max_burst)
+		return;
+	if (config_has(r, mapping, "first_burst"))
+		config_complain(r, mapping, "first_burst",
+			"it is larger than max_burst (%llu bytes); no more than that would be "
+			"right",
+			(unsigned long long)c->max_burst);
+	else
+		config_complain(r, mapping, "max_burst",
+			"it is smaller than first_burst, which is %llu bytes unless it is set; set "
+			"first_burst to %llu or less, too",
+			(unsigned long long)c->first_burst, (unsigned long long)c->max_burst);
+}
+
 void config_check_root(struct config_reader *r, void *section, yaml_node_t *mapping)
 {
 	struct config *c = section;
 
 	if (c->max_fpdu && c->max_fpdu < 128)
 		config_complain(r, mapping, "max_fpdu", "128 or more would be right, or 0");
-	if (c->first_burst > c->max_burst)
-		config_complain(r, mapping, "first_burst", "it is larger than max_burst");
+	check_bursts(r, c, mapping);
 	check_target_names(r, c);
 	check_paths(r, c);
 }

@@ -242,6 +242,22 @@ static void complain_yaml(struct config_reader *r, const yaml_parser_t *parser)
 			parser->context ? ", " : "", parser->context ? parser->context : "");
 }
 
+/* What stands behind another "---" would be ignored, whatever it was meant for. */
+static void refuse_second(struct config_reader *r, yaml_parser_t *parser)
+{
+	yaml_document_t second;
+
+	if (!yaml_parser_load(parser, &second)) {
+		complain_yaml(r, parser);
+		return;
+	}
+	if (yaml_document_get_root_node(&second))
+		config_report_add(r->report, false, r->file, (unsigned)second.start_mark.line + 1,
+			"a second document begins here (\"---\"); a configuration is one: remove "
+			"this line, or what follows it");
+	yaml_document_delete(&second);
+}
+
 static void read_document(struct config_reader *r, yaml_parser_t *parser)
 {
 	yaml_node_t *root;
@@ -257,6 +273,8 @@ static void read_document(struct config_reader *r, yaml_parser_t *parser)
 		config_report_add(r->report, false, r->file, 0,
 			"it is empty; a target with one LUN is the least");
 	yaml_document_delete(&r->document);
+	if (root)
+		refuse_second(r, parser);
 }
 
 int config_parse(const char *name, const char *directory, const char *text, size_t length,

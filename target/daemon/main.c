@@ -32,6 +32,11 @@ static int load(struct daemon *d)
 	int err = quick_wanted(&d->options) ? quick_config(&d->options, &report, &d->config)
 					    : config_load(d->options.config, &report, &d->config);
 
+	/* a daemon that waits for its first target, which a reload brings, is of use */
+	if (err == 0 && !d->config->targets.count)
+		config_report_add(&report, true, d->config->file, 0,
+			"there are no targets: nothing is exported until some are added and "
+			"isertadm reload reads them");
 	daemon_print_report(&report);
 	if (err < 0 && !report.errors)
 		fprintf(stderr, "isertd: cannot read the configuration: %s\n", strerror(-err));

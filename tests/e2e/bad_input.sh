@@ -145,6 +145,14 @@ for line in 2 4 6 10; do
 done
 check "the nearest key is named" grep -q 'loops' "$W/out"
 
+printf 'portals: ["127.0.0.1:0"]\ntargets: []\n' >"$W/none.yaml"
+check_says "no targets are allowed, and told" 0 'none.yaml: warning: there are no targets' isertd --check --config "$W/none.yaml"
+printf -- '---\nloops: 1\n' >>"$W/none.yaml"
+check_says "a second document" 2 'none.yaml:3: a second document' isertd --check --config "$W/none.yaml"
+printf 'targets: []\nmax_burst: 64K\n' >"$W/none.yaml"
+check_says "max_burst below the default of first_burst" 2 'none.yaml:2: max_burst: .*set first_burst' \
+	isertd --check --config "$W/none.yaml"
+
 # ---- a full disk at the target: a space allocation error, not a hang ----
 if [ "$(id -u)" -eq 0 ]; then
 	mkdir "$W/small" && mount -t tmpfs -o size=8M none "$W/small" && CLEANUPS+=("umount -l '$W/small'")

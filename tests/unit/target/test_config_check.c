@@ -189,7 +189,11 @@ static void an_image_may_be_exported_twice_when_both_only_read(void **state)
 static void bursts_fit_into_each_other(void **state)
 {
 	(void)state;
-	COMPLAINS("first_burst: 128K\nmax_burst: 64K\n", "f:1: first_burst: it is larger than");
+	COMPLAINS("first_burst: 128K\nmax_burst: 64K\n",
+		"f:1: first_burst: it is larger than max_burst (65536 bytes)");
+	/* the key that is in the file */
+	COMPLAINS("crc: auto\nmax_burst: 64K\n",
+		"f:2: max_burst: it is smaller than first_burst, which is 262144 bytes unless");
 	COMPLAINS("max_fpdu: 127\n", "f:1: max_fpdu: 128 or more would be right, or 0");
 }
 

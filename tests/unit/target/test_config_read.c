@@ -60,6 +60,20 @@ static void text_that_is_no_yaml_is_refused_with_its_line(void **state)
 	COMPLAINS("? [a]\n: b\n", "f:1: a key must be a word");
 }
 
+static void a_second_document_is_refused_with_its_line(void **state)
+{
+	char text[300];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s---\nloops: 2\n", minimal);
+	COMPLAINS(text, "f:5: a second document begins here");
+	snprintf(text, sizeof(text), "%s---\n\tloops: 2\n", minimal);
+	COMPLAINS(text, "f:6: column");
+	/* one document may begin and end as YAML has it */
+	snprintf(text, sizeof(text), "---\n%s...\n", minimal);
+	config_release(parse(text));
+}
+
 static void a_structure_that_holds_itself_is_refused(void **state)
 {
 	(void)state;
@@ -99,6 +113,7 @@ int main(void)
 		cmocka_unit_test(every_mistake_is_reported_with_its_line),
 		cmocka_unit_test(a_missing_key_names_what_would_be_right),
 		cmocka_unit_test(text_that_is_no_yaml_is_refused_with_its_line),
+		cmocka_unit_test(a_second_document_is_refused_with_its_line),
 		cmocka_unit_test(a_structure_that_holds_itself_is_refused),
 		cmocka_unit_test(the_failure_of_every_allocation_is_survived),
 	};

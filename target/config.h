@@ -144,6 +144,9 @@ enum config_digest {
 
 /* The positive errno of a fault rule's `error`. */
 int config_fault_errno(int index);
+/* As the file has them: "EIO"; and "read" of its `operation`. */
+const char *config_fault_error_name(int index);
+const char *config_fault_operation_name(int index);
 
 /* What was wrong, one line each, in the order of the file. */
 struct config_report {

@@ -20,6 +20,16 @@ int config_fault_errno(int index)
 	return error_numbers[index];
 }
 
+const char *config_fault_error_name(int index)
+{
+	return errors[index];
+}
+
+const char *config_fault_operation_name(int index)
+{
+	return operations[index];
+}
+
 #define AT(type, field) .offset = offsetof(struct type, field)
 
 static const struct config_row word_rows[] = {

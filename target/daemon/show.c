@@ -22,6 +22,38 @@ static void put_bool(struct json_object *o, const char *key, bool value)
 
 /* ---- targets ---- */
 
+static void put_delay(struct json_object *o, const struct config_delay *d)
+{
+	struct json_object *delay;
+
+	if (!d)
+		return;
+	delay = json_object_new_object();
+	put_number(delay, "read_ns", d->read);
+	put_number(delay, "write_ns", d->write);
+	put_number(delay, "flush_ns", d->flush);
+	json_object_object_add(o, "delay", delay);
+}
+
+static void put_faults(struct json_object *o, const struct config_list *faults)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < faults->count; i++) {
+		const struct config_fault *f = &config_item(*faults, struct config_fault, i);
+		struct json_object *fault = json_object_new_object();
+
+		put_text(fault, "operation", config_fault_operation_name(f->operation));
+		put_number(fault, "from", f->from);
+		put_number(fault, "to", f->to);
+		put_number(fault, "after", f->after);
+		put_number(fault, "count", f->count);
+		put_text(fault, "error", config_fault_error_name(f->error));
+		json_object_array_add(list, fault);
+	}
+	json_object_object_add(o, "faults", list);
+}
+
 static struct json_object *show_lun(const struct tgt_lun *l)
 {
 	static const char *const stores[] = {"file", "memory", "null"};
@@ -36,6 +68,30 @@ static struct json_object *show_lun(const struct tgt_lun *l)
 	put_bool(o, "readonly", d->readonly);
 	put_bool(o, "write_cache", atomic_load(&d->write_cache));
 	put_text(o, "serial", d->serial);
+	put_delay(o, l->row->delay);
+	put_faults(o, &l->row->faults);
+	return o;
+}
+
+/* Names, and nothing of what is proved with them. */
+static void put_chap(struct json_object *o, const struct config_chap *c)
+{
+	put_bool(o, "chap", c != NULL);
+	put_text(o, "chap_name", c ? c->name : NULL);
+	put_text(o, "chap_mutual_name", c && c->mutual ? c->mutual->name : NULL);
+}
+
+static struct json_object *show_initiator(const struct config_initiator *i)
+{
+	struct json_object *o = json_object_new_object(), *luns = json_object_new_array();
+
+	put_text(o, "name", i->name);
+	put_chap(o, i->chap);
+	for (size_t k = 0; k < i->luns.count; k++)
+		json_object_array_add(luns,
+			json_object_new_int64(
+				(int64_t)config_item(i->luns, struct config_number, k).number));
+	json_object_object_add(o, "luns", luns);
 	return o;
 }
 
@@ -44,9 +100,8 @@ static struct json_object *show_initiators(const struct config_target *t)
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < t->initiators.count; i++)
-		json_object_array_add(
-			list, json_object_new_string(
-				      config_item(t->initiators, struct config_initiator, i).name));
+		json_object_array_add(list,
+			show_initiator(&config_item(t->initiators, struct config_initiator, i)));
 	return list;
 }
 
@@ -56,7 +111,7 @@ static struct json_object *show_target(const struct tgt_target *t)
 
 	put_text(o, "name", t->name);
 	put_text(o, "alias", t->row->alias);
-	put_bool(o, "chap", t->row->chap != NULL);
+	put_chap(o, t->row->chap);
 	json_object_object_add(o, "initiators", show_initiators(t->row));
 	for (size_t i = 0; i < t->lun_count; i++)
 		json_object_array_add(luns, show_lun(t->luns[i]));

@@ -6,8 +6,12 @@
 
 static const char text[] = "targets:\n- name: " KIT_TARGET "\n  alias: Disks\n"
 			   "  chap: {name: joe, secret: twelve chars}\n"
-			   "  initiators: ['" KIT_INITIATOR "']\n"
-			   "  luns:\n  - {lun: 3, backend: memory, size: 1M}\n"
+			   "  initiators:\n  - name: " KIT_INITIATOR "\n"
+			   "    chap: {name: ann, secret: thirteen chars, mutual: {name: disk, "
+			   "secret: fourteen chars}}\n"
+			   "    luns: [3]\n"
+			   "  luns:\n  - {lun: 3, backend: memory, size: 1M, delay: {read: 5ms}, "
+			   "fault: [{operation: write, error: ENOSPC, to: 4096}]}\n"
 			   "- name: iqn.2026-01.org.example:open\n"
 			   "  luns: [{lun: 0, backend: memory, size: 2M}]\n";
 
@@ -28,7 +32,7 @@ static int teardown(void **state)
 static void the_daemon_and_what_it_exports(void **state)
 {
 	char portals[1][ADDRESS_TEXT_SIZE] = {"192.0.2.1:3260"};
-	struct json_object *o, *target, *lun;
+	struct json_object *o, *target, *initiator, *lun, *fault;
 
 	(void)state;
 	kit.set->portals = portals;
@@ -46,14 +50,23 @@ static void the_daemon_and_what_it_exports(void **state)
 	assert_string_equal(field_text(target, "name"), KIT_TARGET);
 	assert_string_equal(field_text(target, "alias"), "Disks");
 	assert_true(field_flag(target, "chap"));
-	assert_string_equal(
-		json_object_get_string(field_item(target, "initiators", 0)), KIT_INITIATOR);
+	assert_string_equal(field_text(target, "chap_name"), "joe");
+	initiator = field_item(target, "initiators", 0);
+	assert_string_equal(field_text(initiator, "name"), KIT_INITIATOR);
+	assert_string_equal(field_text(initiator, "chap_name"), "ann");
+	assert_string_equal(field_text(initiator, "chap_mutual_name"), "disk");
+	assert_int_equal(json_object_get_int(field_item(initiator, "luns", 0)), 3);
 	lun = field_item(target, "luns", 0);
 	assert_int_equal(field_number(lun, "lun"), 3);
 	assert_int_equal(field_number(lun, "size"), 1 << 20);
 	assert_int_equal(field_number(lun, "block_size"), 512);
 	assert_string_equal(field_text(lun, "backend"), "memory");
 	assert_false(field_flag(lun, "readonly"));
+	assert_int_equal(field_number(field_object(lun, "delay"), "read_ns"), 5000000);
+	fault = field_item(lun, "faults", 0);
+	assert_string_equal(field_text(fault, "operation"), "write");
+	assert_string_equal(field_text(fault, "error"), "ENOSPC");
+	assert_int_equal(field_number(fault, "to"), 4096);
 	assert_false(field_flag(field_item(o, "targets", 1), "chap"));
 	assert_int_equal(field_count(field_item(o, "targets", 1), "initiators"), 0);
 	json_object_put(o);
@@ -66,6 +79,7 @@ static void secrets_are_not_shown(void **state)
 
 	(void)state;
 	assert_null(strstr(json_object_to_json_string(o), "twelve"));
+	assert_null(strstr(json_object_to_json_string(o), "teen chars"));
 	json_object_put(o);
 }
 

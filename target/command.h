@@ -60,8 +60,9 @@ enum command_operation_flags {
 	OPERATION_DESPITE_RESERVATION = 8,
 	OPERATION_READS_RESERVED = 16,
 	OPERATION_DESPITE_RESERVE = 32,
-	OPERATION_ANY_LUN =
-		64, /* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
+	/* INQUIRY, REPORT LUNS, REQUEST SENSE: also where there is no such LUN */
+	OPERATION_ANY_LUN = 64,
+	OPERATION_THIN = 128, /* UNMAP: there is no such command on other units */
 };
 
 /* A piece of a command's data under way: one buffer, one request of the backend, one transfer of
@@ -194,6 +195,12 @@ bool command_rest(struct command *cmd);
 void command_starve(struct command *cmd);
 /* The operation of a CDB; NULL and the sense code to fail with if there is none. */
 const struct command_operation *opcodes_find(const uint8_t *cdb, uint16_t *ret_code);
+/* Whether the unit of `n` knows it. */
+static inline bool command_operation_offered(
+	const struct command_operation *o, const struct nexus *n)
+{
+	return !(o->flags & OPERATION_THIN) || (n && n->device->thin);
+}
 
 /* ---- for session.c ---- */
 

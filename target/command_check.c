@@ -18,6 +18,10 @@ static bool check_operation(struct command *cmd)
 		command_fail(cmd, SENSE_ILLEGAL_REQUEST, ASC_LOGICAL_UNIT_NOT_SUPPORTED);
 		return false;
 	}
+	if (operation && !command_operation_offered(operation, cmd->nexus)) {
+		operation = NULL;
+		code = ASC_INVALID_COMMAND_OPERATION_CODE;
+	}
 	cmd->operation = operation;
 	if (operation)
 		return true;

@@ -62,7 +62,7 @@ static void device_init(
 {
 	d->lun = config->lun;
 	d->readonly = config->readonly || info->readonly;
-	d->thin = config->thin || info->thin;
+	d->thin = config->thin && info->discard_granularity;
 	d->rotational = config->rotational || info->rotational;
 	/* A last piece that fills no block cannot be addressed. */
 	atomic_init(&d->block_count, info->size / d->block_size);

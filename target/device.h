@@ -28,7 +28,8 @@ struct device_config {
 	const char *vendor, *product, *revision; /* 8, 16 and 4 characters at most; NULL: ours */
 	const char *serial;  /* NULL: made from target name and LUN, the same at every start */
 	uint32_t block_size; /* 512 or 4096; 0: the backend's */
-	bool readonly, write_cache, thin, rotational;
+	bool readonly, write_cache, rotational;
+	bool thin; /* UNMAP is offered, where the backend can discard */
 };
 
 /* One logical unit. Fields that a command reads without the mutex are const after device_new(), or
@@ -42,7 +43,8 @@ struct device {
 	uint8_t naa[8];	      /* NAA locally assigned (3h), from a hash of the designator */
 	uint32_t block_size;
 	_Atomic uint64_t block_count;
-	bool readonly, thin, rotational;
+	bool readonly, rotational;
+	bool thin;		      /* LBPME: blocks may be unmapped, and read as zeros then */
 	_Atomic bool write_cache;     /* WCE, changed by MODE SELECT */
 	_Atomic bool write_protected; /* SWP, changed by MODE SELECT */
 	_Atomic bool stopped;	      /* START STOP UNIT with START = 0 */

@@ -93,7 +93,7 @@ static const struct command_operation operations[] = {
 		BLOCK10(SCSI_SYNCHRONIZE_CACHE_10, 0x06)),
 	OP(SCSI_WRITE_SAME_10, "WRITE SAME(10)", 10, WRITES, sbc_write_same_parse, sbc_write_same,
 		BLOCK10(SCSI_WRITE_SAME_10, CDB_WRITE_SAME_UNMAP)),
-	OP(SCSI_UNMAP, "UNMAP", 10, WRITES, sbc_unmap_parse, sbc_unmap,
+	OP(SCSI_UNMAP, "UNMAP", 10, WRITES | OPERATION_THIN, sbc_unmap_parse, sbc_unmap,
 		{SCSI_UNMAP, 0, 0, 0, 0, 0, 0x3f, 0xff, 0xff}),
 	OP(SCSI_MODE_SELECT_10, "MODE SELECT(10)", 10, 0, modes_select_parse, modes_select,
 		{SCSI_MODE_SELECT_10, 0x11, 0, 0, 0, 0, 0, 0xff, 0xff}),

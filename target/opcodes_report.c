@@ -43,11 +43,12 @@ static void put_descriptor(const struct command_operation *o, bool timeouts, str
 		put_timeouts(w);
 }
 
-static void report_all(bool timeouts, struct bytes_writer *w)
+static void report_all(const struct nexus *n, bool timeouts, struct bytes_writer *w)
 {
 	bytes_write_be32(w, 0);
 	for (size_t i = 0; i < opcodes_count(); i++)
-		put_descriptor(opcodes_row(i), timeouts, w);
+		if (command_operation_offered(opcodes_row(i), n))
+			put_descriptor(opcodes_row(i), timeouts, w);
 	put_be32(w->start, (uint32_t)(w->used - 4));
 }
 
@@ -87,11 +88,13 @@ void opcodes_report(struct command *cmd)
 		command_fail_field(cmd, 2, 2);
 		return;
 	}
+	if (first && !command_operation_offered(first, cmd->nexus))
+		first = NULL;
 	if (!command_reply_buffer(cmd, WORKER_SMALL_BUFFER))
 		return;
 	w = bytes_writer(cmd->data, WORKER_SMALL_BUFFER);
 	if (options == REPORT_ALL)
-		report_all(timeouts, &w);
+		report_all(cmd->nexus, timeouts, &w);
 	else if (options == REPORT_CODE)
 		report_one(first, timeouts, &w);
 	else

@@ -57,12 +57,11 @@ bool sbc_check_range(struct command *cmd, uint64_t lba, uint64_t blocks)
 static struct scsi_capacity capacity(const struct device *d)
 {
 	uint32_t physical = d->backend->info.physical_block_size;
-	bool discards = d->backend->info.discard_granularity != 0;
 	struct scsi_capacity c = {
 		.last_lba = atomic_load(&d->block_count) - 1,
 		.block_size = d->block_size,
-		.provisioning_managed = discards,
-		.reads_zeros = discards,
+		.provisioning_managed = d->thin,
+		.reads_zeros = d->thin,
 	};
 
 	while (c.physical_exponent < 15 && d->block_size << c.physical_exponent < physical)

@@ -26,7 +26,7 @@ bool sbc_write_same_parse(struct command *cmd)
 		command_fail_field(cmd, sixteen ? 10 : 7, -1);
 		return false;
 	}
-	if (b.flags & CDB_WRITE_SAME_UNMAP && !d->backend->info.discard_granularity) {
+	if (b.flags & CDB_WRITE_SAME_UNMAP && !d->thin) {
 		command_fail_field(cmd, 1, 3);
 		return false;
 	}

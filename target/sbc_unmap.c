@@ -16,10 +16,6 @@ bool sbc_unmap_parse(struct command *cmd)
 {
 	uint16_t length = get_be16(cmd->cdb + 7);
 
-	if (!cmd->nexus->device->backend->info.discard_granularity) {
-		command_fail(cmd, SENSE_ILLEGAL_REQUEST, ASC_INVALID_COMMAND_OPERATION_CODE);
-		return false;
-	}
 	/* 0 is no error, and unmaps nothing. */
 	if (length && length < UNMAP_HEADER_SIZE) {
 		command_fail(cmd, SENSE_ILLEGAL_REQUEST, ASC_PARAMETER_LIST_LENGTH_ERROR);

@@ -137,7 +137,7 @@ static void block_limits(const struct command *cmd, struct bytes_writer *w)
 		.max_write_same = sbc_max_write_same(cmd),
 	};
 
-	if (info->discard_granularity) {
+	if (d->thin) {
 		b.max_unmap = sbc_max_unmap(cmd);
 		b.max_unmap_descriptors = SBC_MAX_UNMAP_DESCRIPTORS;
 		b.unmap_granularity = granularity ? granularity : 1;
@@ -159,15 +159,12 @@ static void block_characteristics(const struct command *cmd, struct bytes_writer
 static void provisioning(const struct command *cmd, struct bytes_writer *w)
 {
 	const struct device *d = cmd->nexus->device;
-	bool discards = d->backend->info.discard_granularity != 0;
 	struct vpd_provisioning p = {
-		.unmap = discards,
-		.write_same16 = discards,
-		.write_same10 = discards,
-		.reads_zeros = discards,
-		.type = d->thin	   ? VPD_THIN_PROVISIONED
-			: discards ? VPD_RESOURCE_PROVISIONED
-				   : VPD_FULLY_PROVISIONED,
+		.unmap = d->thin,
+		.write_same16 = d->thin,
+		.write_same10 = d->thin,
+		.reads_zeros = d->thin,
+		.type = d->thin ? VPD_THIN_PROVISIONED : VPD_FULLY_PROVISIONED,
 	};
 
 	vpd_provisioning_encode(0, &p, w);

@@ -44,7 +44,6 @@ struct backend_info {
 	bool readonly;
 	bool volatile_cache; /* a write may be lost before FLUSH unless fua */
 	bool rotational;
-	bool thin; /* the store allocates on demand */
 };
 
 struct backend_ops {

@@ -277,7 +277,6 @@ int file_probe(struct file_backend *f, const struct file_config *config, char *w
 		file_probe_device(f);
 	else
 		file_probe_regular(f, config);
-	info->thin = info->discard_granularity != 0;
 	if (f->direct && file_probe_alignment(f) < 0)
 		return file_fail(ENOMEM, config->path, "no memory", why, why_size);
 	rc = file_choose_block_size(f, config, why, why_size);

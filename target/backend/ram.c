@@ -45,7 +45,6 @@ void ram_info_set(struct backend_info *info, const struct memory_config *config)
 		.physical_block_size = 4096,
 		.discard_granularity = 4096,
 		.readonly = config->readonly,
-		.thin = true,
 	};
 }
 

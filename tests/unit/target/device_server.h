@@ -260,7 +260,7 @@ struct server_config {
 	uint32_t block_size;
 	uint64_t blocks;
 	unsigned commands;
-	bool readonly, no_write_cache;
+	bool readonly, no_write_cache, no_thin;
 	const struct fault_config *fault;
 };
 
@@ -302,6 +302,7 @@ static inline struct server *server_new_with(struct server_config config)
 		.lun = 0,
 		.readonly = config.readonly,
 		.write_cache = !config.no_write_cache,
+		.thin = !config.no_thin,
 	};
 
 	config.block_size = config.block_size ? config.block_size : 512;

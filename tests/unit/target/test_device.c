@@ -58,6 +58,27 @@ static void serial_number_that_is_given_is_kept(void **state)
 	device_free(d);
 }
 
+static void unmap_is_offered_where_it_is_wanted_and_possible(void **state)
+{
+	static const struct {
+		bool wanted;
+		uint32_t granularity;
+		bool offered;
+	} ways[] = {{true, 4096, true}, {true, 0, false}, {false, 4096, false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct device_config config = {.thin = ways[i].wanted};
+		struct backend *b = memory(1 << 20);
+		struct device *d;
+
+		b->info.discard_granularity = ways[i].granularity;
+		assert_int_equal(device_new(&config, SERVER_TARGET, b, &d), 0);
+		assert_int_equal(d->thin, ways[i].offered);
+		device_free(d);
+	}
+}
+
 static void impossible_geometry_is_refused(void **state)
 {
 	struct device_config config = {.lun = 0, .block_size = 1024};
@@ -115,6 +136,7 @@ int main(void)
 		cmocka_unit_test(names_are_the_same_at_every_start),
 		cmocka_unit_test(names_differ_by_lun_and_by_target),
 		cmocka_unit_test(serial_number_that_is_given_is_kept),
+		cmocka_unit_test(unmap_is_offered_where_it_is_wanted_and_possible),
 		cmocka_unit_test(impossible_geometry_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_survived),
 		cmocka_unit_test(attention_reaches_all_but_one),

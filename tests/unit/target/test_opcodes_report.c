@@ -54,6 +54,19 @@ static void one_command_by_code_or_by_service_action(void **state)
 	server_free(v);
 }
 
+static void unmap_is_not_listed_where_it_is_not_offered(void **state)
+{
+	struct server *v = server_new_with((struct server_config){.no_thin = true});
+	struct tgt_session *s = server_session(v, 0);
+
+	(void)state;
+	assert_good(report(s, 0, 0, 0));
+	assert_int_equal(get_be32(v->memory), (opcodes_count() - 1) * 8);
+	assert_good(report(s, 1, SCSI_UNMAP, 0));
+	assert_int_equal(v->memory[1], 1); /* not supported */
+	server_free(v);
+}
+
 static void task_management_functions_are_told(void **state)
 {
 	struct server *v = server_new();
@@ -129,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_commands_with_and_without_timeouts),
 		cmocka_unit_test(one_command_by_code_or_by_service_action),
+		cmocka_unit_test(unmap_is_not_listed_where_it_is_not_offered),
 		cmocka_unit_test(task_management_functions_are_told),
 		cmocka_unit_test(descriptor_has_the_service_action_and_the_length),
 		cmocka_unit_test(usage_map_of_read_16),

@@ -53,15 +53,14 @@ static void more_blocks_than_the_limit(void **state)
 	server_free(v);
 }
 
-static void unmap_of_a_store_that_cannot(void **state)
+static void unmap_where_it_is_not_offered(void **state)
 {
 	static const struct unmap_extent extents[] = {{0, 8}};
-	struct server *v = server_new();
+	struct server *v = server_new_with((struct server_config){.no_thin = true});
 	struct tgt_session *s = server_session(v, 0);
 	uint8_t cdb[CDB_SIZE], zeros[512] = {0};
 
 	(void)state;
-	v->device->backend->info.discard_granularity = 0;
 	assert_sense(
 		unmap(s, extents, 1), SENSE_ILLEGAL_REQUEST, ASC_INVALID_COMMAND_OPERATION_CODE);
 	cdb_write_same16(cdb, 0, 1, true, false);
@@ -76,7 +75,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_unmapped_when_one_descriptor_is_wrong),
 		cmocka_unit_test(lists_of_no_descriptor_and_of_too_many),
 		cmocka_unit_test(more_blocks_than_the_limit),
-		cmocka_unit_test(unmap_of_a_store_that_cannot),
+		cmocka_unit_test(unmap_where_it_is_not_offered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,14 +150,12 @@ static void serial_number_is_that_of_the_unit(void **state)
 }
 
 /* SBC-3 section 6.5.3: without UNMAP its limits are 0; section 6.5.5: then nothing is promised. */
-static void store_that_cannot_discard_says_so(void **state)
+static void unit_without_unmap_says_so(void **state)
 {
-	struct server *v = server_new();
+	struct server *v = server_new_with((struct server_config){.no_thin = true});
 	struct tgt_session *s = server_session(v, 0);
 
 	(void)state;
-	v->device->backend->info.discard_granularity = 0;
-	v->device->thin = false;
 	page(s, 0xb0);
 	assert_int_equal(get_be32(v->memory + 20), 0); /* MAXIMUM UNMAP LBA COUNT */
 	assert_int_equal(get_be32(v->memory + 24), 0);
@@ -247,7 +245,7 @@ int main(void)
 		cmocka_unit_test(thin_store_says_so),
 		cmocka_unit_test(designators_hold_what_names_the_unit),
 		cmocka_unit_test(serial_number_is_that_of_the_unit),
-		cmocka_unit_test(store_that_cannot_discard_says_so),
+		cmocka_unit_test(unit_without_unmap_says_so),
 		cmocka_unit_test(cache_and_queues_are_in_the_extended_page),
 		cmocka_unit_test(rotating_disk_has_a_rate),
 		cmocka_unit_test(missing_unit_has_the_list_of_pages_alone),

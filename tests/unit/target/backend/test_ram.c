@@ -33,7 +33,7 @@ static void what_a_store_of_memory_says_of_itself(void **state)
 	assert_int_equal(8192, info.size);
 	assert_int_equal(512, info.block_size);
 	assert_int_equal(4096, info.physical_block_size);
-	assert_true(info.readonly && info.thin);
+	assert_true(info.readonly);
 	/* Gone with the process, cache or not: a flush changes nothing. */
 	assert_false(info.volatile_cache);
 	config.block_size = 4096;

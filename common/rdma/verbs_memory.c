@@ -5,6 +5,7 @@
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -32,16 +33,29 @@ static unsigned region_access(const struct verbs_device *d)
 	return access | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 }
 
+/* Every connection comes here again, on every loop: the line is told once, and again when the need
+ * has grown. */
+static void memlock_tell(const struct verbs_region *r, const char *device, uint64_t limit)
+{
+	static _Atomic uint64_t told;
+	uint64_t before = atomic_load(&told);
+	char text[256];
+
+	if (r->base.length <= before ||
+		!atomic_compare_exchange_strong(&told, &before, r->base.length))
+		return;
+	verbs_memlock_explain(r->base.length, limit, device, text, sizeof(text));
+	log_error("verbs", "%s", text);
+}
+
 static int register_failed(const struct verbs_device *d, const struct verbs_region *r, int err)
 {
 	const char *name = ibv_get_device_name(d->context->device);
 	struct rlimit limit;
-	char text[256];
 
 	if (err == ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
 		limit.rlim_cur != RLIM_INFINITY) {
-		verbs_memlock_explain(r->base.length, limit.rlim_cur, name, text, sizeof(text));
-		log_error("verbs", "%s", text);
+		memlock_tell(r, name, limit.rlim_cur);
 		return -EAGAIN;
 	}
 	log_error("verbs", "%s: %zu bytes of memory could not be registered: %s", name,

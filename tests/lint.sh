@@ -30,7 +30,7 @@ common/datamover/tcp         common/base/ common/loop/ common/iscsi/ common/data
 common/datamover/iser        common/base/ common/loop/loop.h common/iscsi/pdu.h common/iscsi/keys.h common/rdma/rdma.h common/datamover/datamover.h common/datamover/iser
 initiator/daemon/            common/ initiator/
 target/daemon/               common/ target/
-initiator/cli/               common/base/ common/control/ initiator/cli/
+initiator/cli/               common/base/ common/control/ initiator/status.h initiator/cli/
 target/cli/                  common/base/ common/control/ target/cli/
 initiator/export/            common/base/ common/loop/ initiator/disk.h initiator/export/
 target/backend/              common/base/ common/loop/ target/backend/

@@ -18,6 +18,7 @@ struct operation {
 	bool wait;		   /* login */
 	bool left;		   /* login: a record was left to another portal of its target */
 	bool force;		   /* logout */
+	unsigned session;	   /* that is meant; 0: any */
 	const char *transport;	   /* login: that the record is to have from now on */
 	const char *provider;	   /* likewise */
 };
@@ -55,6 +56,10 @@ static void operation_release(struct operation *op)
 	} else if (json_object_object_get_ex(op->reply, "warnings", &warnings)) {
 		control_fail(op->request, STATUS_DATABASE, "%s",
 			json_object_get_string(json_object_array_get_idx(warnings, 0)));
+		json_object_put(op->reply);
+	} else if (op->session) {
+		control_fail(op->request, STATUS_NO_SESSION,
+			"there is no session %u; -m session lists them", op->session);
 		json_object_put(op->reply);
 	} else {
 		control_fail(op->request, STATUS_NOT_FOUND, "%s",
@@ -350,6 +355,7 @@ static void each_session(struct daemon *d, struct control_request *r, struct jso
 	if (!op)
 		return;
 	op->force = request_flag(json, "force", false);
+	op->session = f.session;
 	op->startup = request_text(json, "startup");
 	list_for_each_safe(s, next, &d->sessions, link)
 		if (session_matches(s, &f) && session_startup_is(op, s))

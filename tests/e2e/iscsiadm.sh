@@ -60,6 +60,7 @@ iseradm -m node -T "$IQN.secret" -o update -n node.startup -v onboot -n node.ses
 # ---- sessions ----
 check_says "no session" "$STATUS_NOT_FOUND" '^iseradm: No active sessions\.$' iseradm -m session
 check_says "a session that there is not" "$STATUS_NO_SESSION" 'no session 99' iseradm -m session -r 99
+check_says "nor to log out" "$STATUS_NO_SESSION" 'no session 99' iseradm -m session -r 99 -u
 check_says "no session to log out" "$STATUS_NOT_FOUND" 'No matching sessions' iseradm -m node -u
 check_says "loginall=automatic" 0 "^Login to \[iface: iser, target: $IQN, portal: 127.0.0.1,$PORT\] successful\.\$" \
 	iseradm -m node --loginall=automatic

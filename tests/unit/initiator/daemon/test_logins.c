@@ -312,6 +312,11 @@ static void no_record_and_no_session_are_not_found(void **state)
 	assert_int_equal(STATUS_NOT_FOUND, r.status);
 	assert_string_equal("No matching sessions found", r.error);
 	request_free(&r);
+	r = request("{\"session\": 99}");
+	rescan_handle(&k->d, &r, r.json);
+	assert_int_equal(STATUS_NO_SESSION, r.status);
+	assert_string_equal("there is no session 99; -m session lists them", r.error);
+	request_free(&r);
 }
 
 static void a_login_by_the_other_transport_moves_the_record(void **state)

@@ -64,7 +64,8 @@ struct backend_ops {
 	/* Memory whose pieces will be `data` of many requests (the loop's arena), so that it can be
 	 * registered with the kernel once. May be NULL. */
 	int (*register_arena)(struct backend_channel *c, void *address, size_t length);
-	/* Looks at the size again (a grown file). May be NULL. */
+	/* Looks at the size again (a grown file), and sets info.size, which only the caller reads:
+	 * loops go by the device's. May be NULL. */
 	int (*refresh)(struct backend *b);
 };
 

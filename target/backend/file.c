@@ -100,11 +100,11 @@ static bool file_read_cached(struct file_backend *f, struct backend_request *r)
 	ssize_t n;
 
 	if (r->operation != BACKEND_READ || r->length > CACHE_READ_MAX ||
-		!__atomic_load_n(&f->try_cache, __ATOMIC_RELAXED))
+		!atomic_load_explicit(&f->try_cache, memory_order_relaxed))
 		return false;
 	n = sys_preadv2(f->fd, &v, 1, (off_t)r->offset, RWF_NOWAIT);
 	if (n < 0 && errno == EOPNOTSUPP)
-		__atomic_store_n(&f->try_cache, false, __ATOMIC_RELAXED);
+		atomic_store_explicit(&f->try_cache, false, memory_order_relaxed);
 	return n >= 0 && (uint64_t)n == r->length;
 }
 
@@ -141,9 +141,7 @@ static int file_refresh(struct backend *b)
 
 	if (rc < 0 || f->wanted_size)
 		return rc;
-	size -= size % b->info.block_size;
-	/* Loops on other threads look at it for each command. */
-	__atomic_store_n(&b->info.size, size, __ATOMIC_RELAXED);
+	b->info.size = size - size % b->info.block_size;
 	return 0;
 }
 
@@ -183,7 +181,7 @@ static struct file_backend *file_alloc(const struct file_config *config)
 	f->threads = config->threads ? config->threads : THREADS_DEFAULT;
 	f->direct = config->direct;
 	f->write_cache = config->write_cache;
-	f->try_cache = !config->direct;
+	atomic_init(&f->try_cache, !config->direct);
 	f->path = alloc_string(config->path);
 	if (!f->path)
 		goto fail;

@@ -21,7 +21,7 @@ struct file_backend {
 	/* With `direct`: what offsets, lengths and addresses must be multiples of. */
 	uint32_t alignment;
 	/* The page cache may be asked without waiting (RWF_NOWAIT). */
-	bool try_cache;
+	atomic_bool try_cache;
 	/* file_sync.c: the first failure of a write-back, negative errno; 0: none */
 	_Atomic int lost;
 };

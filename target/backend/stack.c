@@ -41,12 +41,12 @@ int stack_register_arena(struct backend_channel *channel, void *address, size_t 
 	return ops->register_arena ? ops->register_arena(under, address, length) : 0;
 }
 
-/* Loops on other threads look at `info` for each command: only the size changes. */
+/* Only the size: other loops read the rest for each command. */
 int stack_refresh(struct backend *b)
 {
 	struct backend *under = ((struct stack_backend *)b)->under;
 	int rc = under->ops->refresh ? under->ops->refresh(under) : 0;
 
-	__atomic_store_n(&b->info.size, under->info.size, __ATOMIC_RELAXED);
+	b->info.size = under->info.size;
 	return rc;
 }

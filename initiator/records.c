@@ -197,7 +197,7 @@ static int walk_file(struct walk *w, const char *path)
 }
 
 /* One level of the tree: calls `visit` for every name in `path` that `wanted` lets pass. What
- * cannot be listed is told like a record that cannot be read. */
+ * cannot be listed is told, or deleted, as a record that cannot be read is. */
 static int walk_level(struct walk *w, const char *path,
 	bool (*wanted)(const struct walk *w, const char *name),
 	int (*visit)(struct walk *w, const char *path))
@@ -208,7 +208,7 @@ static int walk_level(struct walk *w, const char *path,
 
 	if (records_names_read(path, &names, why) < 0) {
 		w->found = true;
-		r = w->each ? w->each(w->arg, NULL, why) : 0;
+		r = w->each ? w->each(w->arg, NULL, why) : w->file(w, path);
 	}
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		if (!wanted(w, names.names[i]))

@@ -78,7 +78,7 @@ static int keep_record(struct discover *x, const struct discovery_entry *e, char
 	return err;
 }
 
-static struct json_object *show_entry(const struct discovery_entry *e)
+static struct json_object *show_entry(const struct discover *x, const struct discovery_entry *e)
 {
 	struct json_object *o = json_object_new_object();
 	char portal[RECORDS_ADDRESS_SIZE + 16];
@@ -87,6 +87,7 @@ static struct json_object *show_entry(const struct discovery_entry *e)
 	put_text(o, "target", e->target_name);
 	put_text(o, "portal", portal);
 	put_number(o, "tpgt", e->tpgt);
+	put_text(o, "transport", node_transport_name((enum node_transport)x->record.transport));
 	return o;
 }
 
@@ -115,7 +116,7 @@ static void answer_found(struct discover *x, const struct discovery_result *resu
 
 	json_object_object_add(reply, "targets", targets);
 	for (size_t i = 0; i < result->count; i++)
-		json_object_array_add(targets, show_entry(&result->entries[i]));
+		json_object_array_add(targets, show_entry(x, &result->entries[i]));
 	put_bool(reply, "truncated", result->truncated);
 	if (!x->forget && keep_all(x, result, reply, why) < 0) {
 		json_object_put(reply);

@@ -37,6 +37,7 @@ st="-t sendtargets -p $PORTAL"
 	check "discovery -o delete" iseradm -m discovery $st -o delete
 	check_says "and its record is gone" "$STATUS_NOT_FOUND" 'No records found' iseradm -m discovery $st -o delete
 }
+check_says "discovery -P 1 while asking" 0 'Iface Name: iser' iseradm -m discovery -t st -p "$PORTAL" -P 1
 check_says "isns is no type" "$STATUS_DISCOVERY_TYPE" 'sendtargets' iseradm -m discovery -t isns -p "$PORTAL"
 
 # ---- interfaces, and modes that there are not ----

@@ -112,6 +112,55 @@ static void records_can_be_deleted_while_they_are_walked(void **state)
 	assert_int_equal(records_delete(d->db, &r, why), -ENOENT);
 }
 
+#define A "iqn.2026-11.org.example:a"
+#define Z "iqn.2026-11.org.example:z"
+#define MISPLACED "iqn.2026-11.org.example:m" /* a file, where targets are directories */
+
+/* Two records and a stray file; one record and the file cannot be used. */
+static void spoilt_database(struct database *d)
+{
+	struct node_record a = record(A, "192.0.2.1", 1), z = record(Z, "192.0.2.1", 1);
+
+	assert_int_equal(records_write(d->db, &a, why), 0);
+	assert_int_equal(records_write(d->db, &z, why), 0);
+	write_file(d, "nodes/" A "/192.0.2.1,3260,1/default", "\nnode.x = 1\n");
+	write_file(d, "nodes/" MISPLACED, "what is this?\n");
+}
+
+static void what_cannot_be_used_hides_no_other_record(void **state)
+{
+	struct database *d = *state;
+	struct record_filter alone = {.tpgt = -1, .target_name = A};
+	unsigned counts[2] = {0};
+
+	spoilt_database(d);
+	assert_int_equal(records_each(d->db, &any, count_each, counts), 0);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 2);
+	assert_non_null(strstr(why, MISPLACED ": cannot list: Not a directory"));
+	/* it is a record that is there */
+	assert_int_equal(records_each(d->db, &alone, count_each, counts), 0);
+	assert_non_null(strstr(why, "default:2: \"node.x\" is no setting"));
+}
+
+static void what_cannot_be_used_is_deleted_by_its_place(void **state)
+{
+	struct database *d = *state;
+	struct record_filter elsewhere = {.tpgt = -1, .target_name = A, .port = 3261};
+	unsigned counts[2] = {0};
+
+	assert_int_equal(records_delete_unusable(d->db, &any, why), 0);
+	spoilt_database(d);
+	assert_int_equal(records_delete_unusable(d->db, &elsewhere, why), 0);
+	records_each(d->db, &any, count_each, counts);
+	assert_int_equal(counts[1], 2);
+	assert_int_equal(records_delete_unusable(d->db, &any, why), 0);
+	memset(counts, 0, sizeof(counts));
+	records_each(d->db, &any, count_each, counts);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
@@ -121,6 +170,8 @@ int main(void)
 		TEST(filters_choose),
 		TEST(a_portal_that_was_renumbered_replaces_the_older),
 		TEST(records_can_be_deleted_while_they_are_walked),
+		TEST(what_cannot_be_used_hides_no_other_record),
+		TEST(what_cannot_be_used_is_deleted_by_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,8 +113,9 @@ static void what_is_found_becomes_records(void **state)
 	finds(two, 2);
 	assert_string_equal(
 		"{\"targets\":[{\"target\":\"" A "\",\"portal\":\"192.0.2.1:3260\","
-		"\"tpgt\":1},{\"target\":\"" B
-		"\",\"portal\":\"[2001:db8::1]:3261\",\"tpgt\":2}],\"truncated\":false}",
+		"\"tpgt\":1,\"transport\":\"iser\"},{\"target\":\"" B
+		"\",\"portal\":\"[2001:db8::1]:3261\",\"tpgt\":2,\"transport\":\"iser\"}],"
+		"\"truncated\":false}",
 		answer(&r));
 	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
 	assert_string_equal("send_targets", n.discovery_type);

@@ -45,6 +45,16 @@ void tgt_target_release(struct tgt_target *t)
 	alloc_free(t);
 }
 
+static struct tgt_target *find_target(const struct list *targets, const char *name)
+{
+	struct tgt_target *t;
+
+	list_for_each(t, targets, link)
+		if (!strcasecmp(t->name, name))
+			return t;
+	return NULL;
+}
+
 /* ---- making one logical unit ---- */
 
 static struct device_config device_config(const struct config_lun *row)
@@ -78,6 +88,21 @@ static int make_device(struct target_set *s, const struct config_target *t,
 	return err;
 }
 
+/* The same file by the same number: what is new are its other keys. */
+static bool is_exported(
+	const struct target_set *s, const struct config_target *t, const struct config_lun *row)
+{
+	const struct tgt_target *old = find_target(&s->targets, t->name);
+
+	for (size_t i = 0; old && row->path && i < old->lun_count; i++) {
+		const struct config_lun *was = old->luns[i]->row;
+
+		if (was->lun == row->lun && was->path && !strcmp(was->path, row->path))
+			return true;
+	}
+	return false;
+}
+
 static int make_lun(struct target_set *s, const struct config *c, const struct config_target *t,
 	const struct config_lun *row, struct config_report *report, struct tgt_lun **ret)
 {
@@ -93,6 +118,10 @@ static int make_lun(struct target_set *s, const struct config *c, const struct c
 	l->row = row;
 	l->channel_count = s->worker_count;
 	err = make_device(s, t, row, &l->device, why, sizeof(why));
+	if (err == -EBUSY && is_exported(s, t, row))
+		snprintf(why, sizeof(why),
+			"its keys cannot change while it is exported: take it out, reload, and put "
+			"it in again");
 	if (err < 0) {
 		config_report_add(report, false, c->file, row->line, "%s, LUN %u: %s", t->name,
 			(unsigned)row->lun, why[0] ? why : strerror(-err));
@@ -104,16 +133,6 @@ static int make_lun(struct target_set *s, const struct config *c, const struct c
 }
 
 /* ---- making a set of targets, of which unchanged LUNs are the old ones ---- */
-
-static struct tgt_target *find_target(const struct list *targets, const char *name)
-{
-	struct tgt_target *t;
-
-	list_for_each(t, targets, link)
-		if (!strcasecmp(t->name, name))
-			return t;
-	return NULL;
-}
 
 static struct tgt_lun *find_same(const struct tgt_target *old, const struct config_lun *row)
 {

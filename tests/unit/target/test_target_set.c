@@ -13,6 +13,11 @@ static int open_or_fail(
 		snprintf(why, why_size, "it is broken");
 		return -EIO;
 	}
+	/* A file has one writer: the store of a LUN that is exported already. */
+	if (set && row->path) {
+		snprintf(why, why_size, "%s: it is already in use", row->path);
+		return -EBUSY;
+	}
 	return kit_open(row, ret, why, why_size);
 }
 
@@ -125,6 +130,27 @@ static void a_reload_that_fails_reports_everything_and_changes_nothing(void **st
 	assert_null(target_set_find(set, NAME "b"));
 }
 
+static void a_file_whose_other_keys_have_changed_is_told_apart(void **state)
+{
+	struct config_report report = {0};
+
+	(void)state;
+	start("targets:\n- name: " NAME "a\n  luns:\n"
+	      "  - {lun: 0, path: /x, size: 1M}\n"
+	      "  - {lun: 1, path: /y, size: 1M}\n");
+	assert_int_equal(reload("targets:\n- name: " NAME "a\n  luns:\n"
+				"  - {lun: 0, path: /x, size: 1M, write_cache: false}\n"
+				"  - {lun: 1, path: /z, size: 1M}\n",
+				 &report),
+		-EINVAL);
+	assert_int_equal(report.count, 2);
+	assert_string_equal(report.lines[0],
+		"f:4: " NAME "a, LUN 0: its keys cannot change while it is exported: take it out, "
+		"reload, and put it in again");
+	assert_string_equal(report.lines[1], "f:5: " NAME "a, LUN 1: /z: it is already in use");
+	config_report_free(&report);
+}
+
 static void the_failure_of_every_allocation_is_survived(void **state)
 {
 	static const char text[] = "targets:\n- name: " NAME "a\n  luns:\n"
@@ -160,6 +186,7 @@ int main(void)
 		TEST(a_lun_that_did_not_change_is_kept),
 		TEST(a_target_that_is_gone_stays_for_those_who_hold_it),
 		TEST(a_reload_that_fails_reports_everything_and_changes_nothing),
+		TEST(a_file_whose_other_keys_have_changed_is_told_apart),
 		TEST(the_failure_of_every_allocation_is_survived),
 	};
 

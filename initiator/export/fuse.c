@@ -52,6 +52,7 @@ static void fuse_free(struct fuse_export *e)
 	if (!e)
 		return;
 	loop_watch_remove(&e->watch);
+	loop_timer_cancel(&e->retry);
 	if (e->session) {
 		if (e->mounted)
 			fuse_session_unmount(e->session);
@@ -99,6 +100,9 @@ static int session_mount(struct fuse_export *e)
 		return -ENODEV;
 	e->mounted = true;
 	fd = fuse_session_fd(e->session);
+	r = fuse_session_custom_io(e->session, &fuse_requests_io, fd);
+	if (r < 0)
+		return r;
 	r = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	if (r < 0)
 		return -errno;
@@ -129,6 +133,7 @@ static int fuse_start(struct disk *d, const struct export_config *config,
 		.loop = disk_loop(d),
 		.ready = ready,
 		.ready_owner = owner,
+		.retry.expired = fuse_requests_retry,
 	};
 	r = slots_make(e);
 	if (r < 0)

@@ -56,7 +56,9 @@ struct fuse_export {
 	struct fuse_session *session;
 	struct loop_watch watch;
 	bool mounted, stopping;
-	uint8_t *memory; /* of all slots */
+	struct loop_timer retry; /* the device could not be read, or not be watched */
+	bool failing;		 /* and that has been told */
+	uint8_t *memory;	 /* of all slots */
 	struct dm_region *region;
 	struct fuse_slot slots[FUSE_SLOTS];
 	struct list idle;
@@ -74,6 +76,10 @@ struct fuse_export {
 extern const struct fuse_lowlevel_ops fuse_requests;
 /* Takes what the kernel has for us, until it has no more or no slot is idle. */
 void fuse_requests_receive(struct fuse_export *e);
+/* How libfuse reads requests and writes replies. */
+extern const struct fuse_custom_io fuse_requests_io;
+/* `retry` of an export has expired. */
+void fuse_requests_retry(struct loop_timer *t);
 /* All slots are idle and the export is stopping: fuse.c ends it. */
 void fuse_export_idle(struct fuse_export *e);
 

@@ -5,11 +5,20 @@
 
 #include <errno.h>
 #include <linux/falloc.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
+
+#define ROOM "export"
 /* Attributes change only with the disk's size, and then the kernel is told. */
 #define ATTRIBUTE_SECONDS 3600.0
+/* A reply that is lost leaves its request, and who made it, waiting for ever. */
+#define REPLY_TRIES 16
+/* Until the device is looked at again after a failure. */
+#define RETRY_NS (100 * LOOP_NS_PER_MS)
 
 static struct fuse_export *export_of(fuse_req_t request)
 {
@@ -86,6 +95,66 @@ static void request_statfs(fuse_req_t request, fuse_ino_t node)
 	fuse_reply_statfs(request, &st);
 }
 
+/* ---- the device ---- */
+
+static ssize_t device_read(int fd, void *data, size_t size, void *owner)
+{
+	(void)owner;
+	return read(fd, data, size);
+}
+
+static ssize_t device_write(int fd, struct iovec *iov, int count, void *owner)
+{
+	ssize_t n = -1;
+
+	(void)owner;
+	for (int tries = 0; n < 0 && tries < REPLY_TRIES; tries++) {
+		n = writev(fd, iov, count);
+		/* Nobody waits any more: interrupted, or unmounted. */
+		if (n < 0 && (errno == ENOENT || errno == ENODEV))
+			return n;
+	}
+	if (n < 0)
+		log_error(ROOM, "a reply to the kernel is lost: %s", strerror(errno));
+	return n;
+}
+
+const struct fuse_custom_io fuse_requests_io = {.writev = device_write, .read = device_read};
+
+/* The device cannot be read or watched now. Once unmounted it never will, but whoever unmounts it
+ * by way of us has `stopping` set. */
+static void device_failed(struct fuse_export *e, int error)
+{
+	loop_watch_remove(&e->watch);
+	if (e->stopping)
+		return;
+	if (!e->failing)
+		log_error(ROOM, "%s: requests of the kernel cannot be read: %s; it is tried again",
+			e->device, strerror(-error));
+	e->failing = true;
+	if (loop_timer_arm(e->loop, &e->retry, RETRY_NS) < 0)
+		log_error(ROOM, "%s: no memory to try again: its I/O stands still", e->device);
+}
+
+void fuse_requests_retry(struct loop_timer *t)
+{
+	struct fuse_export *e = container_of(t, struct fuse_export, retry);
+	int r = loop_watch_add(e->loop, &e->watch, list_empty(&e->idle) ? 0 : LOOP_READABLE);
+
+	if (r < 0)
+		device_failed(e, r);
+}
+
+static void device_watch(struct fuse_export *e, unsigned events)
+{
+	int r = e->watch.loop ? loop_watch_change(&e->watch, events) : 0;
+
+	if (r < 0)
+		device_failed(e, r);
+}
+
+/* ---- requests ---- */
+
 static void slot_release(struct fuse_slot *s)
 {
 	struct fuse_export *e = s->export;
@@ -95,7 +164,7 @@ static void slot_release(struct fuse_slot *s)
 	if (e->stopping && !e->busy)
 		fuse_export_idle(e);
 	else if (!e->stopping && e->busy == FUSE_SLOTS - 1)
-		loop_watch_change(&e->watch, LOOP_READABLE);
+		device_watch(e, LOOP_READABLE);
 }
 
 static void io_done(struct disk_io *io, int status)
@@ -217,7 +286,7 @@ void fuse_requests_receive(struct fuse_export *e)
 		int n;
 
 		if (!node) {
-			loop_watch_change(&e->watch, 0);
+			device_watch(e, 0);
 			return;
 		}
 		e->current = list_entry(node, struct fuse_slot, link);
@@ -231,11 +300,12 @@ void fuse_requests_receive(struct fuse_export *e)
 		}
 		if (n == -EINTR)
 			continue;
+		if (n == -EAGAIN)
+			return;
 		if (n <= 0) {
-			/* -ENODEV or 0: unmounted; nothing will come any more. */
-			if (n != -EAGAIN)
-				loop_watch_remove(&e->watch);
+			device_failed(e, n ? n : -ENODEV);
 			return;
 		}
+		e->failing = false;
 	}
 }

@@ -4,7 +4,30 @@
 #include "tests/unit/initiator/fake_disk.h"
 #undef io_done
 
+#include <errno.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* /dev/fuse as replies see it: so many fail. */
+static unsigned write_failures;
+static int write_error;
+
+static ssize_t failing_writev(int fd, const struct iovec *iov, int count)
+{
+	(void)fd;
+	(void)count;
+	if (!write_failures)
+		return (ssize_t)iov->iov_len;
+	write_failures--;
+	errno = write_error;
+	return -1;
+}
+
+#define writev(fd, iov, count) failing_writev(fd, iov, count)
 #include "initiator/export/fuse_requests.c"
+#undef writev
 
 /* ---- libfuse's end ---- */
 
@@ -363,8 +386,75 @@ static void an_interrupted_read_of_the_device_is_read_again(void **state)
 	fuse_requests_receive(&it.export);
 	assert_int_equal(0, it.taken);
 	it.error = -ENODEV; /* unmounted */
+	it.export.stopping = true;
 	fuse_requests_receive(&it.export);
 	assert_null(it.export.current);
+	assert_int_equal(0, it.export.retry.heap_index);
+	it.export.stopping = false;
+}
+
+static unsigned told;
+
+static void count_errors(void *arg, enum log_level level, const char *line)
+{
+	(void)arg;
+	(void)line;
+	told += level == LOG_LEVEL_ERROR;
+}
+
+static void readable(struct loop_watch *w, unsigned events)
+{
+	(void)events;
+	fuse_requests_receive(container_of(w, struct fuse_export, watch));
+}
+
+static void a_device_that_cannot_be_read_is_tried_again(void **state)
+{
+	struct loop *l = it.disk.o.fake->loop;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	assert_int_equal(1, write(ends[1], "x", 1)); /* readable all the time */
+	it.export.watch = (struct loop_watch){.fd = ends[0], .ready = readable};
+	it.export.retry.expired = fuse_requests_retry;
+	assert_int_equal(0, loop_watch_add(l, &it.export.watch, LOOP_READABLE));
+	told = 0;
+	log_set_sink(count_errors, NULL);
+	it.error = -EIO;
+	loop_advance(l, LOOP_NS_PER_S);
+	assert_int_equal(1, told); /* of many */
+	wait_in_line(read_first, 1);
+	it.error = 0;
+	loop_advance(l, RETRY_NS);
+	assert_int_equal(1, it.requests[0].replies);
+	loop_timer_cancel(&it.export.retry);
+	loop_watch_remove(&it.export.watch);
+	log_set_sink(NULL, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void a_reply_that_is_not_taken_is_given_again(void **state)
+{
+	struct iovec v = {.iov_base = "reply", .iov_len = 5};
+
+	(void)state;
+	write_failures = 3;
+	write_error = ENOMEM;
+	assert_int_equal(5, fuse_requests_io.writev(-1, &v, 1, NULL));
+	write_failures = 2; /* nobody waits for it */
+	write_error = ENOENT;
+	assert_int_equal(-1, fuse_requests_io.writev(-1, &v, 1, NULL));
+	assert_int_equal(1, write_failures);
+	told = 0;
+	log_set_sink(count_errors, NULL);
+	write_failures = UINT_MAX;
+	write_error = EIO;
+	assert_int_equal(-1, fuse_requests_io.writev(-1, &v, 1, NULL));
+	assert_int_equal(1, told);
+	log_set_sink(NULL, NULL);
+	write_failures = 0;
 }
 
 static void the_last_slot_ends_a_stopping_export(void **state)
@@ -404,6 +494,8 @@ int main(void)
 		TEST(the_file_is_as_large_as_the_disk_and_stays_so),
 		TEST(as_many_are_under_way_as_there_are_slots),
 		TEST(an_interrupted_read_of_the_device_is_read_again),
+		TEST(a_device_that_cannot_be_read_is_tried_again),
+		TEST(a_reply_that_is_not_taken_is_given_again),
 		TEST(the_last_slot_ends_a_stopping_export),
 		TEST(splicing_is_not_wanted),
 	};

@@ -1,8 +1,8 @@
 /* Jobs: what `iseradm -m lun` asks for, each with a thread, a loop, movers, a session and a disk of
  * its own, so that neither a copy nor a measurement shares anything with the devices in use. job.c
  * and job_request.c are the daemon's side (requests, answers, cancelling), on the daemon's loop;
- * job_run.c is the thread from login to logout; job_list.c, job_copy.c, job_bench.c and job_reset.c are
- * what is done in between. */
+ * job_run.c is the thread from login to logout; job_list.c, job_copy.c, job_bench.c and job_reset.c
+ * are what is done in between. */
 #pragma once
 
 #include <pthread.h>

@@ -244,16 +244,29 @@ static int parse(const struct key_row *row, const char *text, uint32_t allowed, 
 	}
 }
 
+static unsigned name_count(const struct key_row *row)
+{
+	unsigned count = 0;
+
+	while (row->names[count])
+		count++;
+	return count;
+}
+
 static void put_list(struct bytes_writer *w, const struct key_row *row, uint32_t set)
 {
+	unsigned count = name_count(row);
+	bool lowest_first = set >> count & 1;
 	char text[LIST_ENTRY_MAX] = "";
 	size_t used = 0;
 
-	/* The highest bit is what is liked best. */
-	for (int i = 31; i >= 0; i--)
+	for (unsigned n = 0; n < count; n++) {
+		unsigned i = lowest_first ? n : count - 1 - n;
+
 		if (set >> i & 1)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 				used ? "," : "", row->names[i]);
+	}
 	if (keys_put(w, row->name, text))
 		w->overflow = true;
 }

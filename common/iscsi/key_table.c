@@ -12,7 +12,8 @@ static const char *const reporting_names[] = {"RFC3720", NULL};
 static const char *const refuse_no[] = {"No", NULL};
 static const char *const refuse_reject[] = {"Reject", NULL};
 
-_Static_assert(ISCSI_DIGEST_NONE == 1 && ISCSI_DIGEST_CRC32C == 2, "digest_names follows the bits");
+_Static_assert(ISCSI_DIGEST_NONE == 1 && ISCSI_DIGEST_CRC32C == 2 && ISCSI_DIGEST_NONE_FIRST == 4,
+	"digest_names follows the bits");
 
 #define FIELD(f) ((uint16_t)offsetof(struct iscsi_params, f))
 #define NOWHERE .field = KEY_NO_FIELD, .peer_field = KEY_NO_FIELD, .cap_field = KEY_NO_FIELD

@@ -124,10 +124,12 @@ struct key_row {
 	uint32_t minimum,
 		maximum;   /* numbers: the range. Texts: the longest value, 0: ISCSI_VALUE_MAX */
 	uint32_t standard; /* the RFC's default */
-	const char *const *names; /* lists: the name of bit 0, of bit 1, ..., NULL */
-	uint16_t field;		  /* in struct iscsi_params; KEY_NO_FIELD: we hold to `standard` */
-	uint16_t peer_field;	  /* KEY_DECLARE: where the peer's value goes */
-	uint16_t cap_field;	  /* a number that the result must not exceed */
+	/* lists: the name of bit 0, of bit 1, ..., NULL. The highest bit is liked best; the bit
+	 * behind the last name turns that round */
+	const char *const *names;
+	uint16_t field;	     /* in struct iscsi_params; KEY_NO_FIELD: we hold to `standard` */
+	uint16_t peer_field; /* KEY_DECLARE: where the peer's value goes */
+	uint16_t cap_field;  /* a number that the result must not exceed */
 };
 
 extern const struct key_row key_table[KEY_COUNT];

@@ -43,6 +43,7 @@ int keys_list_next(const char *list, size_t *offset, char *ret, size_t size);
 enum iscsi_digest { /* bits: a set is a list in order of preference CRC32C, None */
 	ISCSI_DIGEST_NONE = 1,
 	ISCSI_DIGEST_CRC32C = 2,
+	ISCSI_DIGEST_NONE_FIRST = 4, /* with both: the reverse order */
 };
 
 /* Values of the operational keys. Before login: what this end offers or allows. After: the outcome.

@@ -29,11 +29,14 @@ static void a_record_becomes_a_sessions_configuration(void **state)
 	strcpy(r.target_name, "iqn.2026-11.org.example:disk");
 	r.replacement_timeout = -1;
 	r.header_digest = NODE_DIGEST_CRC32C_NONE;
+	r.data_digest = NODE_DIGEST_NONE_CRC32C;
 	assert_int_equal(ini_session_config_from_record(&r, &c), 0);
 	assert_ptr_equal(c.target_name, r.target_name);
 	assert_null(c.initiator_name);
 	assert_true(c.replacement_timeout_ns == INI_FOREVER);
 	assert_int_equal(c.header_digest, ISCSI_DIGEST_CRC32C | ISCSI_DIGEST_NONE);
+	assert_int_equal(
+		c.data_digest, ISCSI_DIGEST_CRC32C | ISCSI_DIGEST_NONE | ISCSI_DIGEST_NONE_FIRST);
 	assert_int_equal(c.noop_interval_ns, 5000000000ull);
 	assert_int_equal(c.offer.max_burst_length, 16776192);
 	assert_false(c.auth.chap_required);

@@ -87,6 +87,24 @@ static void digests_are_offered_with_the_better_one_first(void **state)
 	login_free(l);
 }
 
+/* "None,CRC32C": a target that knows both takes None. */
+static void digests_are_offered_in_the_order_that_is_wanted(void **state)
+{
+	struct login_initiator_config c = initiator_config();
+	struct login *l;
+
+	(void)state;
+	c.offer.header_digest = ISCSI_DIGEST_CRC32C | ISCSI_DIGEST_NONE | ISCSI_DIGEST_NONE_FIRST;
+	l = login_initiator_new(&c);
+	login_initiator_start(l);
+	ANSWER(l, response_pdu(l, SECURITY, true, OPERATIONAL), "AuthMethod=None");
+	assert_true(has(l, "HeaderDigest=None,CRC32C"));
+	assert_int_equal(ANSWER(l, response_pdu(l, OPERATIONAL, true, FULL), "HeaderDigest=CRC32C"),
+		LOGIN_DONE);
+	assert_int_equal(login_params(l)->header_digest, ISCSI_DIGEST_CRC32C);
+	login_free(l);
+}
+
 /* LIO over iSER: echoes TargetRecvDataSegmentLength, does not know the optional keys. */
 static void lio_over_iser_is_understood(void **state)
 {
@@ -362,6 +380,7 @@ int main(void)
 		cmocka_unit_test(the_first_request_says_who_and_what),
 		cmocka_unit_test(over_tcp_the_movers_keys_are_offered),
 		cmocka_unit_test(digests_are_offered_with_the_better_one_first),
+		cmocka_unit_test(digests_are_offered_in_the_order_that_is_wanted),
 		cmocka_unit_test(lio_over_iser_is_understood),
 		cmocka_unit_test(proposals_of_a_target_are_answered),
 		cmocka_unit_test(iser_without_rdma_extensions_fails),

@@ -161,8 +161,8 @@ void command_fail(struct command *cmd, uint8_t key, uint16_t code);
 void command_fail_field(struct command *cmd, unsigned cdb_byte, int bit);
 void command_fail_parameter(struct command *cmd, uint16_t code, unsigned byte, int bit);
 /* A backend's errno as sense: ENOSPC is DATA PROTECT, SPACE ALLOCATION FAILED WRITE PROTECT
- * (27h/07h); EROFS is DATA PROTECT 27h/00h; else MEDIUM ERROR, 11h/00h for reads, 0ch/00h for
- * writes. */
+ * (27h/07h); EROFS is DATA PROTECT 27h/00h; ENOMEM is ABORTED COMMAND 55h/03h; else MEDIUM ERROR,
+ * 11h/00h for reads, 0ch/00h for writes. */
 void command_fail_errno(struct command *cmd, int error, bool write);
 /* A buffer for data-in that execute() composes, of cmd->data_capacity bytes, zeroed, at cmd->data.
  * False when there is none: execute() returns, and is called again when a buffer came free. */

@@ -58,6 +58,8 @@ static const struct errno_sense errno_senses[] = {
 	{ENOSPC, SENSE_DATA_PROTECT, ASC_SPACE_ALLOCATION_FAILED_WRITE_PROTECT},
 	{EDQUOT, SENSE_DATA_PROTECT, ASC_SPACE_ALLOCATION_FAILED_WRITE_PROTECT},
 	{EROFS, SENSE_DATA_PROTECT, ASC_WRITE_PROTECTED},
+	/* The medium is well: initiators try again, which they do not after a medium error. */
+	{ENOMEM, SENSE_ABORTED_COMMAND, ASC_INSUFFICIENT_RESOURCES},
 };
 
 void command_fail_errno(struct command *cmd, int error, bool write)

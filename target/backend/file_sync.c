@@ -15,10 +15,11 @@ static bool must_be_durable(const struct file_backend *f, const struct backend_r
 	       (r->operation != BACKEND_READ && file_write_flags(f, r));
 }
 
-/* A write may fail by itself, for want of space; its own EIO is not told from another's. */
+/* A write may fail by itself, for want of space; its own EIO is not told from another's. A flush
+ * for which there is no memory has not begun. */
 static bool may_have_lost_others(const struct backend_request *r, int status)
 {
-	return r->operation == BACKEND_FLUSH || status == -EIO;
+	return status == -EIO || (r->operation == BACKEND_FLUSH && status != -ENOMEM);
 }
 
 static void lose(struct file_backend *f, int status)

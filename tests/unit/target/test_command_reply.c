@@ -225,7 +225,8 @@ static void every_error_of_a_store_has_its_sense(void **state)
 	} rows[] = {
 		{EIO, false, SENSE_MEDIUM_ERROR, 0x1100},
 		{EIO, true, SENSE_MEDIUM_ERROR, 0x0c00},
-		{ENOMEM, false, SENSE_MEDIUM_ERROR, 0x1100},
+		{ENODEV, false, SENSE_MEDIUM_ERROR, 0x1100},
+		{ENOMEM, true, SENSE_ABORTED_COMMAND, 0x5503},
 		{ENOSPC, true, SENSE_DATA_PROTECT, 0x2707},
 		{EDQUOT, true, SENSE_DATA_PROTECT, 0x2707},
 		{EROFS, true, SENSE_DATA_PROTECT, 0x2700},

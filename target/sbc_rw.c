@@ -46,12 +46,33 @@ bool sbc_read_write_parse(struct command *cmd)
 	return take_block(cmd, &b, sbc_max_transfer(cmd), length_field(cmd));
 }
 
-/* FUA on a READ: what the medium has. The stores give what was written last, which is on the medium
- * or on the way there; a flush makes it the former. Only a write cache makes the two differ, and
- * then the data that is read is the newer; so nothing more is done. */
+static void flushed(struct backend_request *r, int status)
+{
+	struct command *cmd = container_of(r, struct command_extent, request)->cmd;
+
+	if (!command_rest(cmd))
+		return;
+	if (status)
+		command_fail_errno(cmd, -status, true);
+	else
+		transfer_start(cmd, &transfer_read);
+}
+
+/* FUA on a READ: nothing is told that a loss of power could take back. What is newer in the write
+ * cache goes to the medium before (SBC-3 section 5.11). */
 void sbc_read(struct command *cmd)
 {
-	transfer_start(cmd, &transfer_read);
+	const struct device *d = cmd->nexus->device;
+
+	if (!cmd->fua || !atomic_load_explicit(&d->write_cache, memory_order_relaxed)) {
+		transfer_start(cmd, &transfer_read);
+		return;
+	}
+	cmd->extents[0].request = (struct backend_request){
+		.operation = BACKEND_FLUSH,
+		.done = flushed,
+	};
+	command_backend_submit(cmd);
 }
 
 void sbc_write(struct command *cmd)

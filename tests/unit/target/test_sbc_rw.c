@@ -193,13 +193,14 @@ static void orwrite_sets_bits(void **state)
 static struct {
 	const struct backend_ops *under;
 	struct backend_ops ops;
-	unsigned writes, durable;
+	unsigned writes, durable, flushes;
 } recorded;
 
 static void record(struct backend_channel *c, struct backend_request *r)
 {
 	recorded.writes += r->operation == BACKEND_WRITE;
 	recorded.durable += r->operation == BACKEND_WRITE && r->fua;
+	recorded.flushes += r->operation == BACKEND_FLUSH;
 	recorded.under->submit(c, r);
 }
 
@@ -233,6 +234,66 @@ static void write_is_durable_without_cache_and_with_fua(void **state)
 	assert_int_equal(durable_writes(true, SCSI_WRITE_10, 0), 1);
 	assert_int_equal(durable_writes(true, SCSI_WRITE_6, 0), 1);
 	assert_int_equal(durable_writes(false, SCSI_WRITE_AND_VERIFY_10, 0), 1);
+}
+
+static unsigned flushes_of_a_read(bool no_write_cache, uint8_t flags)
+{
+	struct server *v =
+		server_new_with((struct server_config){.no_write_cache = no_write_cache});
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t cdb[CDB_SIZE];
+
+	memset(&recorded, 0, sizeof(recorded));
+	recorded.under = v->device->backend->ops;
+	recorded.ops = *recorded.under;
+	recorded.ops.submit = record;
+	v->device->backend->ops = &recorded.ops;
+	block(cdb, SCSI_READ_10, flags, 0, 1);
+	assert_good(server_in(s, cdb, 512));
+	v->device->backend->ops = recorded.under;
+	server_free(v);
+	return recorded.flushes;
+}
+
+static void read_with_fua_is_of_the_medium(void **state)
+{
+	(void)state;
+	assert_int_equal(flushes_of_a_read(false, 0), 0);
+	assert_int_equal(flushes_of_a_read(false, CDB_FUA), 1);
+	assert_int_equal(flushes_of_a_read(true, CDB_FUA), 0);
+}
+
+static void read_with_fua_fails_when_the_flush_does(void **state)
+{
+	struct fault_config fault = {
+		.rules = {{.operation = BACKEND_FLUSH, .error = EIO}},
+		.rule_count = 1,
+	};
+	struct server *v = server_new_with((struct server_config){.fault = &fault});
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t cdb[CDB_SIZE];
+
+	(void)state;
+	block(cdb, SCSI_READ_10, CDB_FUA, 0, 1);
+	assert_sense(server_in(s, cdb, 512), SENSE_MEDIUM_ERROR, ASC_WRITE_ERROR);
+	server_free(v);
+}
+
+static void read_with_fua_is_aborted_while_it_flushes(void **state)
+{
+	struct server *v = server_new_with(slow);
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t cdb[CDB_SIZE];
+	uint32_t itt;
+
+	(void)state;
+	block(cdb, SCSI_READ_10, CDB_FUA, 0, 1);
+	itt = server_send(s, (struct server_send){.cdb = cdb, .read = true, .length = 512});
+	server_turn(v);
+	command_abort(list_first(&s->commands, struct command, session_link));
+	server_advance(v, LOOP_NS_PER_S);
+	assert_true(s->results[itt].aborted);
+	server_free(v);
 }
 
 /* ---- COMPARE AND WRITE ---- */
@@ -386,6 +447,9 @@ int main(void)
 		cmocka_unit_test(partial_write_and_verify),
 		cmocka_unit_test(orwrite_sets_bits),
 		cmocka_unit_test(write_is_durable_without_cache_and_with_fua),
+		cmocka_unit_test(read_with_fua_is_of_the_medium),
+		cmocka_unit_test(read_with_fua_fails_when_the_flush_does),
+		cmocka_unit_test(read_with_fua_is_aborted_while_it_flushes),
 		cmocka_unit_test(compare_and_write_when_it_is_the_same),
 		cmocka_unit_test(compare_and_write_when_it_is_not),
 		cmocka_unit_test(compare_and_write_of_a_wrong_length),

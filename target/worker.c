@@ -54,10 +54,12 @@ struct worker *worker_new(
 	list_init(&w->conns);
 	list_init(&w->channels);
 	w->loop = loop_new(&loop);
-	w->arena = arena_new(config->arena_size ? config->arena_size : ARENA_DEFAULT);
-	w->commands = pool_new(
-		config->commands ? config->commands : COMMANDS_DEFAULT, sizeof(struct command));
-	if (w->loop && w->arena && w->commands)
+	if (w->loop)
+		w->arena = arena_new(config->arena_size ? config->arena_size : ARENA_DEFAULT);
+	if (w->arena)
+		w->commands = pool_new(config->commands ? config->commands : COMMANDS_DEFAULT,
+			sizeof(struct command));
+	if (w->commands)
 		return w;
 	worker_free(w);
 	return NULL;

@@ -38,9 +38,10 @@ int service_loop_new(const struct loop_config *config, void (*on_signal)(void *a
 
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	raise_descriptors();
+	errno = ENOMEM;
 	l = loop_new(config);
 	if (!l)
-		return -ENOMEM;
+		return -errno;
 	rc = loop_signals(l, signals, on_signal, arg);
 	if (rc < 0) {
 		loop_free(l);

@@ -29,7 +29,8 @@ struct loop_config {
 	bool virtual_clock;
 };
 
-/* `config` may be NULL (no spinning, real clock). NULL when there is no memory or descriptor. */
+/* `config` may be NULL (no spinning, real clock). NULL when there is no memory or descriptor:
+ * errno says which. */
 struct loop *loop_new(const struct loop_config *config);
 /* Everything that was added must have been removed before. NULL is allowed. */
 void loop_free(struct loop *l);
@@ -118,6 +119,10 @@ struct loop_poller {
 	bool (*poll)(struct loop_poller *p, bool will_sleep);
 	struct list link; /* the loop's own */
 };
+
+/* A poller's: the next thing to be found is likely to come soon. The loop looks a few times more,
+ * giving way to others, before it next sleeps. */
+void loop_expect(struct loop *l);
 
 void loop_poller_add(struct loop *l, struct loop_poller *p);
 void loop_poller_remove(

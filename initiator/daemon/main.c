@@ -21,14 +21,8 @@ static void on_signal(void *arg, int number)
 
 static int run(struct daemon *d)
 {
-	const struct loop_config loop = {.spin_ns = d->config.busy_poll * 1000};
-	int status, err = service_loop_new(&loop, on_signal, d, &d->loop);
+	int status = daemon_start(d);
 
-	if (err < 0) {
-		fprintf(stderr, "iserd: cannot make its loop: %s\n", strerror(-err));
-		return EXIT_FAILED;
-	}
-	status = daemon_start(d);
 	if (status != EXIT_OK)
 		return status;
 	service_notify("READY=1");
@@ -46,8 +40,14 @@ static int run(struct daemon *d)
 
 static int serve(struct daemon *d)
 {
-	int status;
+	const struct loop_config loop = {.spin_ns = d->config.busy_poll * 1000};
+	int status, err = service_loop_new(&loop, on_signal, d, &d->loop);
 
+	if (err < 0) {
+		/* Nothing is the daemon's own yet: there is nothing to free. */
+		fprintf(stderr, "iserd: cannot make its loop: %s\n", strerror(-err));
+		return EXIT_FAILED;
+	}
 	log_set_level((enum log_level)d->config.log_level);
 	d->pid_file = -1;
 	list_init(&d->sessions);

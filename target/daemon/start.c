@@ -50,9 +50,10 @@ static int start_worker(struct daemon *d, size_t i)
 	};
 
 	w->daemon = d;
+	errno = ENOMEM;
 	w->worker = worker_new((unsigned)i, &config, d->targets);
 	if (!w->worker)
-		return -ENOMEM;
+		return -errno;
 	d->worker_list[i] = w->worker;
 	return movers_new(w, d->config);
 }

@@ -102,6 +102,9 @@ static void what_cannot_be_made_leaves_nothing(void **state)
 	} while (rc < 0);
 	assert_true(n > 2);
 	loop_free(l);
+	sys_fail_nth(1, EMFILE);
+	assert_int_equal(-EMFILE, service_loop_new(NULL, on_signal, caught, &l));
+	sys_fail_nth(0, 0);
 	assert_int_equal(before, alloc_live());
 }
 

@@ -113,6 +113,16 @@ static void a_start_that_fails_gives_its_status_and_is_undone(void **state)
 	assert_int_equal(1, it.frees);
 }
 
+static void without_a_loop_there_is_nothing_to_undo(void **state)
+{
+	(void)state;
+	alloc_fail_nth(1);
+	assert_int_equal(EXIT_FAILED, run_with(NULL));
+	alloc_fail_nth(0);
+	assert_int_equal(0, it.starts);
+	assert_int_equal(0, it.frees);
+}
+
 static void a_good_end_is_said(void **state)
 {
 	(void)state;
@@ -181,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_wrong_command_line_starts_nothing),
 		TEST(a_start_that_fails_gives_its_status_and_is_undone),
+		TEST(without_a_loop_there_is_nothing_to_undo),
 		TEST(a_good_end_is_said),
 		TEST(a_device_that_was_taken_away_is_a_failure),
 		TEST(signals_ask_for_the_end),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/bytes.h"
+#include "common/base/utf8.h"
 
 /* The longest line: room, an iSCSI name (223 bytes, RFC 7143 section 4.2.7.1) or two, and words. */
 #define LOG_LINE_MAX 1024
@@ -76,9 +77,10 @@ static bool log_is_to_journal(void)
 
 void log_tame(char *line)
 {
+	utf8_tame(line, strlen(line));
 	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+		for (size_t n = utf8_control_length(c); n; n--)
+			c[n - 1] = '?';
 }
 
 static void log_write(enum log_level level, const char *line)

@@ -24,7 +24,8 @@ void log_line(enum log_level level, const char *room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Makes a line of texts that come from elsewhere (a peer, a file): control characters, which would
- * break it or colour the terminal, become '?'. Log lines go through it. */
+ * break it or colour the terminal, and bytes that are no UTF-8 become '?'. Log lines go through it.
+ */
 void log_tame(char *line);
 
 #define log_error(room, ...) log_line(LOG_LEVEL_ERROR, room, __VA_ARGS__)

@@ -65,3 +65,13 @@ void utf8_tame(char *text, size_t length)
 		n = 1;
 	}
 }
+
+size_t utf8_control_length(const char *text)
+{
+	const uint8_t *c = (const uint8_t *)text;
+
+	/* Terminals take U+009B for what begins a command, as they do ESC [. */
+	if (c[0] == 0xc2 && (c[1] & 0xe0) == 0x80)
+		return 2;
+	return c[0] && (c[0] < 0x20 || c[0] == 0x7f);
+}

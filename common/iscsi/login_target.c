@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/alloc.h"
+#include "common/base/utf8.h"
 #include "common/iscsi/login_internal.h"
 
 struct login *login_target_new(const struct login_target_config *config)
@@ -114,10 +115,11 @@ static unsigned check_request(struct login *l, const struct iscsi_pdu *pdu)
 
 static bool name_is_printable(const char *name)
 {
-	for (; *name; name++)
-		if ((unsigned char)*name <= ' ' || *name == 0x7f)
-			return false;
-	return true;
+	if (!utf8_valid(name))
+		return false;
+	while (*name && *name != ' ' && !utf8_control_length(name))
+		name++;
+	return !*name;
 }
 
 static unsigned read_session_type(struct login *l, const char *type)
@@ -146,8 +148,8 @@ static unsigned read_identity(struct login *l)
 			"the first request of a normal session has no TargetName");
 	if (!name_is_printable(text[KEY_INITIATOR_NAME]) ||
 		(text[KEY_TARGET_NAME] && !name_is_printable(text[KEY_TARGET_NAME])))
-		return login_wrong(
-			l, LOGIN_INITIATOR_ERROR, "a name with blanks or control characters");
+		return login_wrong(l, LOGIN_INITIATOR_ERROR,
+			"a name with blanks or control characters, or that is not UTF-8");
 	who->initiator_name = login_keep(
 		st->initiator_name, sizeof(st->initiator_name), text[KEY_INITIATOR_NAME]);
 	who->initiator_alias = login_keep(

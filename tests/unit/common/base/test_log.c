@@ -75,6 +75,8 @@ static void names_from_peers_cannot_break_the_line(void **state)
 
 	log_info("x", "%s", "a\nb\x1b[31m\x7f");
 	assert_string_equal("x: a?b?[31m?", c->last);
+	log_info("x", "%s", "a\xc2\x9bm\x9bz\xc3\xa4"); /* C1, a stray byte, a letter */
+	assert_string_equal("x: a??m?z\xc3\xa4", c->last);
 }
 
 static void long_line_is_cut(void **state)

@@ -64,11 +64,25 @@ static void what_is_behind_the_length_is_not_looked_at(void **state)
 	assert_memory_equal(text, "?\xa4", 2);
 }
 
+static void control_characters_are_found(void **state)
+{
+	(void)state;
+	assert_int_equal(1, utf8_control_length("\x01"));
+	assert_int_equal(1, utf8_control_length("\x1b["));
+	assert_int_equal(1, utf8_control_length("\x7f"));
+	assert_int_equal(2, utf8_control_length("\xc2\x80"));
+	assert_int_equal(2, utf8_control_length("\xc2\x9f"));
+	assert_int_equal(0, utf8_control_length("\xc2\xa0"));
+	assert_int_equal(0, utf8_control_length(" "));
+	assert_int_equal(0, utf8_control_length(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_that_are_no_character_are_found),
 		cmocka_unit_test(bytes_that_are_no_character_become_question_marks),
+		cmocka_unit_test(control_characters_are_found),
 		cmocka_unit_test(what_is_behind_the_length_is_not_looked_at),
 	};
 

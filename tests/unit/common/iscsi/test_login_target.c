@@ -35,6 +35,8 @@ static const struct first_request {
 	FIRST(LOGIN_SESSION_TYPE_UNSUPPORTED, "InitiatorName=a\0SessionType=Boot"),
 	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName=a b\0TargetName=t"),
 	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName=a\0TargetName=t\x1b"),
+	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName=a\xc2\x9bz\0TargetName=t"),
+	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName=a\x9bz\0TargetName=t"),
 	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName"),
 	FIRST(LOGIN_INITIATOR_ERROR, "=x"),
 	FIRST(LOGIN_INITIATOR_ERROR, "InitiatorName=a\0InitiatorName=b\0TargetName=t"),

@@ -115,9 +115,9 @@ static void peer_flush(struct control_peer *p)
 			p->watch.fd, p->output.data, p->output.used, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n >= 0)
 			lines_consume(&p->output, (size_t)n);
-		else if (errno == EAGAIN)
+		else if (errno == EAGAIN || errno == EINTR)
 			break;
-		else if (errno != EINTR)
+		else
 			peer_break(p);
 	}
 	peer_watch(p);

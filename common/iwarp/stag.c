@@ -96,9 +96,12 @@ static void entry_release(struct stag_table *t, struct entry *e)
 static const struct entry *entry_find(const struct stag_table *t, uint32_t stag)
 {
 	uint32_t index = stag >> KEY_BITS;
-	const struct entry *e = &t->entries[index];
+	const struct entry *e;
 
-	return index < t->fresh && e->domain && e->key == (uint8_t)stag ? e : NULL;
+	if (index >= t->fresh)
+		return NULL;
+	e = &t->entries[index];
+	return e->domain && e->key == (uint8_t)stag ? e : NULL;
 }
 
 int stag_add(struct stag_table *t, const void *domain, void *data, uint32_t length, unsigned rights,

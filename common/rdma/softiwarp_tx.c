@@ -13,7 +13,7 @@ void softiwarp_flush_soon(struct softiwarp_conn *c)
 	loop_defer_flush(c->provider->loop, &c->flush);
 }
 
-/* 1: nothing is left to send; 0: the socket is full; negative errno. */
+/* 1: nothing is left to send; 0: not now; negative errno. */
 static int send_some(struct softiwarp_conn *c, size_t budget)
 {
 	const struct iovec *iov;
@@ -23,10 +23,8 @@ static int send_some(struct softiwarp_conn *c, size_t budget)
 		struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = count};
 		ssize_t n = sys_sendmsg(c->watch.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		iwarp_tx_sent(c->stream, (size_t)n);
 		c->bytes_sent += (size_t)n;
 		if ((size_t)n >= budget)

@@ -10,6 +10,8 @@
 
 /* Larger requests are cut, so that lengths stay far from ssize_t's and the kernel's own limit. */
 #define PIECE_MAX (1ull << 30)
+/* Of one call that is interrupted each time: then it is not a signal's doing. */
+#define TRIES_MAX 1000
 /* The strictest alignment that direct I/O asks for. */
 #define SCRATCH_ALIGNMENT 4096
 
@@ -85,12 +87,16 @@ static int execute_pieces(struct file_backend *f, const struct backend_request *
 	const struct file_scratch *s, piece_mover *move)
 {
 	uint64_t done = 0;
+	unsigned tries = 0;
 
 	while (done < r->length) {
 		ssize_t n = move(f, r, done, s);
 
 		if (n < 0)
 			return (int)n;
+		tries = n ? 0 : tries + 1;
+		if (tries == TRIES_MAX)
+			return -EIO;
 		done += (uint64_t)n;
 	}
 	return 0;
@@ -103,12 +109,13 @@ static int execute_flush(struct file_backend *f)
 
 static int execute_fallocate(struct file_backend *f, const struct backend_request *r, int mode)
 {
+	unsigned tries = 0;
 	int rc;
 
 	do {
 		rc = sys_fallocate(
 			f->fd, mode | FALLOC_FL_KEEP_SIZE, (off_t)r->offset, (off_t)r->length);
-	} while (rc < 0 && errno == EINTR);
+	} while (rc < 0 && errno == EINTR && ++tries < TRIES_MAX);
 	return rc < 0 ? -errno : 0;
 }
 

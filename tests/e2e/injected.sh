@@ -113,6 +113,7 @@ told() {
 	check "it was reached" fell
 }
 told pwritev2:error=ENOSPC:when=1 'space'
+told pwritev2:error=EINTR:when=1+ 'writing'
 told fdatasync:error=EIO:when=1 'flushing its cache'
 
 # ---- the block device ----

@@ -139,11 +139,10 @@ static void random_work_through_full_buffers(void **state)
 }
 
 /* Whichever call of the loop or of the socket fails, nobody waits for ever for what was posted. */
-static void call_that_fails_leaves_nothing_waiting(void **state)
+static void calls_fail(int error)
 {
 	bool all = false;
 
-	(void)state;
 	for (unsigned long n = 1; !all; n++) {
 		struct work *x;
 		uint32_t stag;
@@ -152,7 +151,7 @@ static void call_that_fails_leaves_nothing_waiting(void **state)
 		world_connect(NULL);
 		expose(&w.passive, 0, MEMORY, RDMA_REMOTE_READ, &stag, &to);
 		x = read_post(&w.active, 0, MEMORY, stag, to);
-		sys_fail_nth(n, ENOMEM);
+		sys_fail_nth(n, error);
 		turn();
 		all = !sys_fail_happened();
 		sys_fail_nth(0, 0);
@@ -160,6 +159,13 @@ static void call_that_fails_leaves_nothing_waiting(void **state)
 		assert_int_equal(x->done, 1);
 		world_close();
 	}
+}
+
+static void call_that_fails_leaves_nothing_waiting(void **state)
+{
+	(void)state;
+	calls_fail(ENOMEM);
+	calls_fail(EINTR);
 }
 
 int main(void)

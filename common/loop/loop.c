@@ -2,6 +2,7 @@
  * run by the daemons' main() and by the workers; turned by hand in tests. */
 #include "common/loop/loop_private.h"
 
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -167,7 +168,10 @@ static int loop_sleep(struct loop *l, uint64_t wait_ns, bool *ret_polled)
 	if (*ret_polled || loop_messages_pending(l) || atomic_load(&l->stopping) ||
 		!list_empty(&l->calls) || !list_empty(&l->flushers))
 		wait_ns = 0;
-	count = loop_watches_wait(l, wait_ns);
+	if (*ret_polled && ++l->unwatched < LOOP_UNWATCHED_MAX)
+		count = 0;
+	else
+		count = loop_watches_wait(l, wait_ns);
 	atomic_store(&l->sleeping, false);
 	return count;
 }
@@ -184,6 +188,49 @@ static int loop_spin(struct loop *l, uint64_t until_ns, bool *ret_polled)
 	} while (count == 0 && !*ret_polled && !loop_messages_pending(l) &&
 		 !atomic_load_explicit(&l->stopping, memory_order_relaxed) && l->now_ns < until_ns);
 	return count;
+}
+
+static void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+void loop_expect(struct loop *l)
+{
+	l->linger.due = true;
+}
+
+/* Lets others have the CPU for a moment, and looks once more: what is expected is often there by
+ * then, and neither a wake-up nor its system calls are needed. Where that does not help it is left
+ * out for twice as many sleeps each time. True if a poller found anything. */
+static bool loop_linger(struct loop *l)
+{
+	struct loop_linger *s = &l->linger;
+	uint64_t start_ns = l->now_ns;
+	bool found = false;
+
+	if (!s->due)
+		return false;
+	s->due = false;
+	if (s->skip) {
+		s->skip--;
+		return false;
+	}
+	for (int i = 0; i < LOOP_LINGER_ROUNDS && !found && !loop_messages_pending(l); i++) {
+		sched_yield();
+		cpu_relax();
+		found = loop_run_pollers(l, false);
+	}
+	loop_clock_update(l);
+	if (found && l->now_ns - start_ns < LOOP_LINGER_MAX_NS)
+		s->misses = 0;
+	else
+		s->skip = (1u << min_u32(++s->misses, LOOP_LINGER_MISSES_MAX)) - 1;
+	return found;
 }
 
 /* Spins, then sleeps; the number of events, and whether a poller found anything. */
@@ -210,6 +257,9 @@ static int loop_wait(struct loop *l, uint64_t max_wait_ns, bool *ret_polled)
 				wait_ns -= l->now_ns - start_ns;
 		}
 	}
+	*ret_polled = loop_linger(l);
+	if (*ret_polled && ++l->unwatched < LOOP_UNWATCHED_MAX)
+		return 0;
 	count = loop_sleep(l, wait_ns, ret_polled);
 	loop_clock_update(l);
 	return count;

@@ -9,6 +9,14 @@
 /* Events fetched per epoll_wait(): enough for a turn with many busy connections, small enough to
  * stay in the first-level cache (12 bytes each). What does not fit is reported by the next one. */
 #define LOOP_EVENTS_MAX 256
+/* Turns in a row for which the finds of pollers keep the loop from looking at descriptors: that
+ * would cost a system call each, as much as such a turn itself. */
+#define LOOP_UNWATCHED_MAX 16
+/* A request's round trip over RDMA: some 10 us, in which so many looks fit. */
+#define LOOP_LINGER_ROUNDS 16
+/* If the CPU was given back only after that, others compute on it, and being woken up is faster. */
+#define LOOP_LINGER_MAX_NS (2 * LOOP_NS_PER_MS)
+#define LOOP_LINGER_MISSES_MAX 8
 /* Where virtual time begins: not at 0, which some objects use for "never". */
 #define LOOP_VIRTUAL_START LOOP_NS_PER_S
 
@@ -20,6 +28,11 @@ struct loop_slot {
 	uint32_t next_free; /* slot number + 1; 0: the last */
 };
 
+struct loop_linger {
+	bool due; /* loop_expect() was called since the last time */
+	uint32_t misses, skip;
+};
+
 struct loop_signals;
 
 struct loop {
@@ -27,6 +40,8 @@ struct loop {
 	int epoll_fd;
 	bool no_pwait2; /* the kernel is older than 5.11 */
 	bool in_turn;
+	unsigned unwatched; /* turns since the descriptors were looked at */
+	struct loop_linger linger;
 	uint64_t now_ns, last_busy_ns;
 
 	struct epoll_event events[LOOP_EVENTS_MAX];

@@ -130,6 +130,7 @@ int loop_watches_wait(struct loop *l, uint64_t timeout_ns)
 {
 	int count;
 
+	l->unwatched = 0;
 	if (timeout_ns == 0 || l->no_pwait2) {
 		count = wait_milliseconds(l, timeout_ns);
 	} else {

@@ -33,6 +33,7 @@ static void provider_free(struct rdma_provider *base)
 	}
 	loop_poller_remove(&p->poller);
 	loop_timer_cancel(&p->watchdog);
+	loop_timer_cancel(&p->linger);
 	list_for_each_safe(d, after, &p->devices, link)
 		verbs_device_free(d);
 	verbs_channel_close(&p->channel);
@@ -69,6 +70,7 @@ struct rdma_provider *verbs_new(struct loop *loop, const struct verbs_config *co
 	list_init(&p->done);
 	p->poller.poll = verbs_poll;
 	p->watchdog.expired = verbs_watchdog;
+	p->linger.expired = verbs_linger_expired;
 	loop_poller_add(loop, &p->poller);
 	return &p->base;
 }

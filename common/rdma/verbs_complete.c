@@ -1,6 +1,11 @@
 /* Completions out of the queues: polled in batches once a turn, armed only when the loop is about
  * to sleep. What has completed is collected in one list, in order, and delivered from there, so
- * that no done() is called from within another. Called by the loop. */
+ * that no done() is called from within another. Called by the loop.
+ *
+ * A response's Send, and the write in front of it, end while nobody waits for that: to wake up for
+ * it would double the price of a small I/O. So the queue of sends is armed only when something
+ * depends on it (verbs_post.c); what has completed otherwise is seen in the next turn, or when the
+ * loop has slept for LINGER_NS. */
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
@@ -8,6 +13,7 @@
 #define PRIVATE_STATUS 2 /* in rdma_work.provider_private */
 /* Batches of one turn: other descriptors get theirs. */
 #define ROUNDS 8
+#define LINGER_NS (10 * LOOP_NS_PER_MS)
 
 /* ---- delivery ---- */
 
@@ -87,40 +93,41 @@ static void work_finish(struct verbs_conn *c, struct rdma_work *w, int status)
 
 /* ---- the send queue ---- */
 
+static void slot_retire(struct verbs_conn *c)
+{
+	const struct verbs_slot *s = &c->slots[c->slot_head];
+
+	if (s->last)
+		work_finish(c, s->work, 0);
+	c->slot_head = (c->slot_head + 1) % c->shape.sends;
+	c->slot_count--;
+	if (--c->cq->outstanding == 0)
+		c->cq->awaited = false;
+}
+
 /* Those before a completion are done as well: completions come in order. */
 static void slots_retire(struct verbs_conn *c, uint32_t index)
 {
-	while (c->slot_count && c->slot_head != index) {
-		const struct verbs_slot *s = &c->slots[c->slot_head];
-
-		if (s->last)
-			work_finish(c, s->work, 0);
-		c->slot_head = (c->slot_head + 1) % c->shape.sends;
-		c->slot_count--;
-	}
+	while (c->slot_count && c->slot_head != index)
+		slot_retire(c);
 }
 
 static void send_completed(struct verbs_conn *c, uint32_t index, const struct ibv_wc *wc)
 {
-	struct verbs_slot slot;
 	struct meaning m;
 
 	slots_retire(c, index);
 	if (!c->slot_count)
 		return;
-	slot = c->slots[index];
 	if (wc->status == IBV_WC_SUCCESS) {
-		c->slot_head = (index + 1) % c->shape.sends;
-		c->slot_count--;
-		if (slot.last)
-			work_finish(c, slot.work, 0);
+		slot_retire(c);
 		if (!list_empty(&c->waiting))
 			loop_defer_flush(c->provider->loop, &c->flush);
 		verbs_conn_drained(c);
 		return;
 	}
 	m = meaning_of(wc->status);
-	work_finish(c, slot.work, m.error);
+	work_finish(c, c->slots[index].work, m.error);
 	verbs_conn_over(c, m.error, "%s", m.text);
 }
 
@@ -149,6 +156,14 @@ static void receive_fill(struct verbs_conn *c, struct rdma_receive *r, const str
 	c->bytes_received += r->length;
 }
 
+/* A peer that has answered, or was answered, before it sends the next one: that will come soon.
+ * With more under way than one, it is better to let several gather. */
+static void expect_next(const struct verbs_conn *c)
+{
+	if (!c->cq->outstanding)
+		loop_expect(c->provider->loop);
+}
+
 static void receive_completed(struct verbs_conn *c, const struct ibv_wc *wc)
 {
 	struct list *node = list_pop(&c->receives_posted);
@@ -161,6 +176,7 @@ static void receive_completed(struct verbs_conn *c, const struct ibv_wc *wc)
 	c->receive_count--;
 	c->receives_in_queue--;
 	if (wc->status == IBV_WC_SUCCESS) {
+		expect_next(c);
 		receive_fill(c, container_of(w, struct rdma_receive, work), wc);
 		verbs_work_done(c, w, 0);
 		if (!c->established)
@@ -195,7 +211,7 @@ static void completed(struct verbs *p, const struct ibv_wc *wc)
 		send_completed(place->conn, cookie.index, wc);
 }
 
-static bool cq_collect(struct verbs *p, struct verbs_cq *q)
+static bool queue_collect(struct verbs *p, const struct verbs_queue *q)
 {
 	struct ibv_wc wc[VERBS_BATCH];
 	int n = ibv_poll_cq(q->cq, VERBS_BATCH, wc);
@@ -203,6 +219,14 @@ static bool cq_collect(struct verbs *p, struct verbs_cq *q)
 	for (int i = 0; i < n; i++)
 		completed(p, &wc[i]);
 	return n > 0;
+}
+
+/* The sends first: when a connection fails, it is they that know why. */
+static bool cq_collect(struct verbs *p, const struct verbs_cq *q)
+{
+	bool found = q->outstanding && queue_collect(p, &q->sends);
+
+	return queue_collect(p, &q->receives) || found;
 }
 
 bool verbs_collect(struct verbs *p)
@@ -218,18 +242,40 @@ bool verbs_collect(struct verbs *p)
 	return found;
 }
 
+static void queue_arm(struct verbs_queue *q)
+{
+	if (!q->armed)
+		q->armed = ibv_req_notify_cq(q->cq, 0) == 0;
+}
+
+static void cq_arm(struct verbs *p, struct verbs_cq *q)
+{
+	queue_arm(&q->receives);
+	if (q->awaited)
+		queue_arm(&q->sends);
+	else if (q->outstanding && !loop_timer_armed(&p->linger))
+		loop_timer_arm(p->loop, &p->linger, LINGER_NS);
+}
+
 static void arm(struct verbs *p)
 {
 	struct verbs_device *d;
 	struct verbs_cq *q;
 
-	list_for_each(d, &p->devices, link) {
-		list_for_each(q, &d->cqs, link) {
-			ibv_ack_cq_events(q->cq, q->unacknowledged);
-			q->unacknowledged = 0;
-			ibv_req_notify_cq(q->cq, 0);
-		}
-	}
+	list_for_each(d, &p->devices, link)
+		list_for_each(q, &d->cqs, link)
+			cq_arm(p, q);
+}
+
+/* Nothing to do: the loop turns, and polls. */
+void verbs_linger_expired(struct loop_timer *t)
+{
+	(void)t;
+}
+
+uint32_t verbs_conn_entries(const struct verbs_conn *c)
+{
+	return c->shape.sends > c->shape.receives ? c->shape.sends : c->shape.receives;
 }
 
 static bool poll_once(struct verbs *p)

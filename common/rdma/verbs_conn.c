@@ -95,8 +95,8 @@ static int qp_make(struct verbs_conn *c)
 
 	for (size_t i = 0; i < ARRAY_SIZE(inlines); i++) {
 		struct ibv_qp_init_attr attr = {
-			.send_cq = c->cq->cq,
-			.recv_cq = c->cq->cq,
+			.send_cq = c->cq->sends.cq,
+			.recv_cq = c->cq->receives.cq,
 			.qp_type = IBV_QPT_RC,
 			.cap = {.max_send_wr = c->shape.sends,
 				.max_recv_wr = c->shape.receives,
@@ -125,7 +125,7 @@ int verbs_conn_open(struct verbs_conn *c)
 	c->slots = alloc_array(c->shape.sends, sizeof(*c->slots));
 	if (!c->slots)
 		return -ENOMEM;
-	err = verbs_cq_get(c->device, c->shape.sends + c->shape.receives, &c->cq);
+	err = verbs_cq_get(c->device, verbs_conn_entries(c), &c->cq);
 	if (err < 0)
 		return err;
 	err = qp_make(c);
@@ -184,8 +184,10 @@ static void device_release(struct verbs_conn *c)
 	verbs_windows_close(c);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
-	if (c->cq)
-		c->cq->used -= c->shape.sends + c->shape.receives;
+	if (c->cq) {
+		c->cq->used -= verbs_conn_entries(c);
+		c->cq->outstanding -= c->slot_count;
+	}
 	c->cq = NULL;
 	if (c->id)
 		rdma_destroy_id(c->id);

@@ -1,6 +1,6 @@
 /* A device as one provider (one loop) uses it: its own protection domain, one completion channel,
- * and a completion queue for all connections (one more where that is full). Called by verbs_cm.c,
- * verbs_conn.c and verbs.c. */
+ * and a pair of completion queues for all connections (one more where that is full). Called by
+ * verbs_cm.c, verbs_conn.c and verbs.c. */
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
@@ -11,8 +11,10 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 
-/* Fifteen connections of the default depth; more queues follow. */
+/* Fifteen connections of the default depth and more; further queues follow. */
 #define CQ_ENTRIES 8192u
+/* Acknowledging takes a lock: so many at a time. */
+#define EVENTS_UNACKNOWLEDGED 256u
 
 /* ---- what it can do ---- */
 
@@ -66,13 +68,21 @@ int verbs_device_query(struct ibv_context *context, struct verbs_caps *ret)
 static void completion_ready(struct loop_watch *w, unsigned events)
 {
 	struct verbs_device *d = container_of(w, struct verbs_device, watch);
+	struct verbs_queue *q;
 	struct ibv_cq *cq;
 	void *context;
 
 	(void)events;
-	/* The poller looks into the queue in this turn. */
-	while (ibv_get_cq_event(d->channel, &cq, &context) == 0)
-		((struct verbs_cq *)context)->unacknowledged++;
+	/* The poller looks into the queue next. Most often there is one event, and for a second
+	 * one this is called again: to find out would cost a system call each time. */
+	if (ibv_get_cq_event(d->channel, &cq, &context))
+		return;
+	q = context;
+	q->armed = false;
+	if (++q->unacknowledged < EVENTS_UNACKNOWLEDGED)
+		return;
+	ibv_ack_cq_events(q->cq, q->unacknowledged);
+	q->unacknowledged = 0;
 }
 
 static void async_handle(struct verbs_device *d, const struct ibv_async_event *e)
@@ -118,11 +128,35 @@ static int watch_descriptor(struct verbs_device *d, struct loop_watch *w, int fd
 
 /* ---- completion queues ---- */
 
+static int queue_open(struct verbs_device *d, uint32_t size, struct verbs_queue *q)
+{
+	q->cq = ibv_create_cq(d->context, (int)size, q, d->channel, 0);
+	if (q->cq)
+		return 0;
+	return errno ? -errno : -ENOMEM;
+}
+
+static void queue_close(struct verbs_queue *q)
+{
+	if (!q->cq)
+		return;
+	ibv_ack_cq_events(q->cq, q->unacknowledged);
+	ibv_destroy_cq(q->cq);
+}
+
+static void cq_free(struct verbs_cq *q)
+{
+	queue_close(&q->sends);
+	queue_close(&q->receives);
+	alloc_free(q);
+}
+
 static int cq_new(struct verbs_device *d, uint32_t entries, struct verbs_cq **ret)
 {
 	uint32_t size = min_u32(entries > CQ_ENTRIES ? entries : CQ_ENTRIES, //
 		d->caps.max_completions);
 	struct verbs_cq *q;
+	int err;
 
 	if (size < entries)
 		return -ENOSPC;
@@ -130,14 +164,12 @@ static int cq_new(struct verbs_device *d, uint32_t entries, struct verbs_cq **re
 	if (!q)
 		return -ENOMEM;
 	q->device = d;
-	q->cq = ibv_create_cq(d->context, (int)size, q, d->channel, 0);
-	if (!q->cq || ibv_req_notify_cq(q->cq, 0)) {
-		int err = -errno;
-
-		if (q->cq)
-			ibv_destroy_cq(q->cq);
-		alloc_free(q);
-		return err ? err : -ENOMEM;
+	err = queue_open(d, size, &q->sends);
+	if (err == 0)
+		err = queue_open(d, size, &q->receives);
+	if (err < 0) {
+		cq_free(q);
+		return err;
 	}
 	q->size = size;
 	list_append(&d->cqs, &q->link);
@@ -169,11 +201,8 @@ static void cqs_free(struct verbs_device *d)
 {
 	struct verbs_cq *q, *next;
 
-	list_for_each_safe(q, next, &d->cqs, link) {
-		ibv_ack_cq_events(q->cq, q->unacknowledged);
-		ibv_destroy_cq(q->cq);
-		alloc_free(q);
-	}
+	list_for_each_safe(q, next, &d->cqs, link)
+		cq_free(q);
 }
 
 /* ---- life ---- */

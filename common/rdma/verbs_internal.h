@@ -98,15 +98,25 @@ struct verbs {
 	uint32_t place_count;
 	struct list done; /* completed works, to be delivered */
 	struct loop_poller poller;
-	struct loop_timer watchdog;
+	struct loop_timer watchdog, linger;
 };
 
+/* One completion queue. */
+struct verbs_queue {
+	struct ibv_cq *cq;
+	bool armed;		 /* an event will come, or is there to be read */
+	unsigned unacknowledged; /* events */
+};
+
+/* The two completion queues of many connections. A receive is always waited for; that a Send has
+ * left, hardly ever: it is seen when the loop turns for another reason (verbs_complete.c). */
 struct verbs_cq {
 	struct list link;
 	struct verbs_device *device;
-	struct ibv_cq *cq;
-	uint32_t size, used;
-	unsigned unacknowledged; /* events */
+	struct verbs_queue sends, receives;
+	uint32_t size, used;  /* entries of each */
+	uint32_t outstanding; /* places of send queues that have not come back */
+	bool awaited;	      /* something depends on one of them */
 };
 
 struct verbs_device {
@@ -130,7 +140,7 @@ void verbs_device_free(struct verbs_device *d);
 /* It was removed: its connections end, and everything is given back. */
 void verbs_device_lost(struct verbs_device *d);
 int verbs_device_query(struct ibv_context *context, struct verbs_caps *ret);
-/* A completion queue with room for `entries` more. */
+/* Completion queues with room for `entries` more each. */
 int verbs_cq_get(struct verbs_device *d, uint32_t entries, struct verbs_cq **ret);
 void verbs_watchdog_arm(struct verbs *p);
 void verbs_watchdog(struct loop_timer *t);
@@ -296,6 +306,9 @@ void verbs_sends_post(struct verbs_conn *c);
 
 /* verbs_complete.c */
 bool verbs_poll(struct loop_poller *poller, bool will_sleep);
+void verbs_linger_expired(struct loop_timer *t);
+/* Entries of its completion queues that a connection may need at a time. */
+uint32_t verbs_conn_entries(const struct verbs_conn *c);
 /* What is in the queues by now, delivered. Not from within a done(). */
 void verbs_poll_now(struct verbs *p);
 /* The same without delivery: from within a done(). */

@@ -17,7 +17,11 @@ struct chain {
 	struct ibv_send_wr wr[VERBS_BATCH];
 	struct ibv_sge sge[VERBS_BATCH][RDMA_MAX_SGE];
 	unsigned count;
+	bool awaited; /* somebody waits for the end of one of them */
 };
+
+/* A write of more holds memory that others may wait for. */
+#define LINGERING_WRITE (64u * 1024)
 
 /* ---- one request ---- */
 
@@ -112,6 +116,24 @@ static bool work_fill(
 
 /* ---- chains ---- */
 
+/* A Read is waited for by its command; the end of anything else only gives memory back. */
+static bool work_is_awaited(const struct rdma_work *w)
+{
+	enum verbs_kind kind = verbs_kind_of(w);
+
+	return kind == VERBS_READ ||
+	       (kind == VERBS_WRITE &&
+		       container_of(w, const struct rdma_transfer, work)->local.length >
+			       LINGERING_WRITE);
+}
+
+/* What can be posted yet is getting scarce, or an end in order waits for the last. */
+static bool conn_awaits(const struct verbs_conn *c)
+{
+	return c->state == VERBS_DRAINING || c->send_count >= c->limits.send_depth / 2 ||
+	       c->slot_count >= c->shape.sends / 2;
+}
+
 static uint64_t cookie_of(const struct verbs_conn *c, bool receive, uint32_t index)
 {
 	const struct verbs_cookie cookie = {
@@ -139,7 +161,9 @@ static void chain_add(struct verbs_conn *c, struct chain *chain, struct rdma_wor
 	if (chain->count)
 		chain->wr[chain->count - 1].next = wr;
 	chain->count++;
+	chain->awaited |= work_is_awaited(w);
 	c->slot_count++;
+	c->cq->outstanding++;
 	if (!slot->last)
 		return;
 	list_remove(&w->link);
@@ -159,16 +183,20 @@ void verbs_sends_post(struct verbs_conn *c)
 		int err;
 
 		chain.count = 0;
+		chain.awaited = false;
 		do
 			chain_add(c, &chain, list_first(&c->waiting, struct rdma_work, link));
 		while (!list_empty(&c->waiting) && chain.count < VERBS_BATCH &&
 			c->slot_count < c->shape.sends);
 		chain.wr[chain.count - 1].send_flags |= IBV_SEND_SIGNALED;
+		c->cq->awaited |= chain.awaited || conn_awaits(c);
 		err = ibv_post_send(c->id->qp, chain.wr, &bad);
 		if (err)
 			verbs_conn_over(
 				c, -err, "the device takes no requests: %s", strerrordesc_np(err));
 	}
+	if (c->state == VERBS_DRAINING)
+		c->cq->awaited = true;
 	verbs_conn_drained(c);
 }
 

@@ -109,7 +109,7 @@ static void call_that_always_defers_itself_does_not_keep_flushers_and_watches_wa
 
 struct queue {
 	struct loop_poller poller;
-	int entries, armed;
+	int entries, armed, looks;
 };
 
 static bool queue_poll(struct loop_poller *p, bool will_sleep)
@@ -118,6 +118,7 @@ static bool queue_poll(struct loop_poller *p, bool will_sleep)
 	bool found = q->entries > 0;
 
 	q->armed += will_sleep;
+	q->looks += !will_sleep;
 	q->entries = 0;
 	return found;
 }
@@ -135,6 +136,72 @@ static void poller_with_entries_keeps_the_loop_from_sleeping(void **state)
 	assert_false(loop_turn(l, LOOP_NS_PER_MS));
 	assert_int_equal(2, q.armed);
 	loop_poller_remove(&q.poller);
+	loop_free(l);
+}
+
+static bool endless_poll(struct loop_poller *p, bool will_sleep)
+{
+	(void)p;
+	(void)will_sleep;
+	return true;
+}
+
+static void poller_that_always_finds_does_not_keep_watches_waiting(void **state)
+{
+	struct loop *l = loop_new(NULL);
+	struct loop_poller p = {.poll = endless_poll};
+	struct end ends[2];
+
+	(void)state;
+	pair_open(ends);
+	assert_int_equal(0, loop_watch_add(l, &ends[0].watch, LOOP_READABLE));
+	loop_poller_add(l, &p);
+	assert_int_equal(1, write(ends[1].watch.fd, "x", 1));
+	for (int turns = 0; turns < 100 && !ends[0].calls; turns++)
+		assert_true(loop_turn(l, LOOP_NS_PER_S));
+	assert_int_not_equal(0, ends[0].calls);
+	loop_poller_remove(&p);
+	pair_close(ends);
+	loop_free(l);
+}
+
+static int looks_when_expected(struct loop *l, struct queue *q)
+{
+	q->looks = 0;
+	loop_expect(l);
+	loop_turn(l, LOOP_NS_PER_MS);
+	return q->looks;
+}
+
+static void what_is_expected_is_looked_for_before_the_loop_sleeps(void **state)
+{
+	struct loop *l = loop_new(NULL);
+	struct queue q = {.poller.poll = queue_poll};
+
+	(void)state;
+	loop_poller_add(l, &q.poller);
+	assert_false(loop_turn(l, LOOP_NS_PER_MS));
+	assert_int_equal(0, q.looks);
+	q.entries = 1;
+	assert_int_equal(1, looks_when_expected(l, &q));
+	assert_false(loop_turn(l, LOOP_NS_PER_MS));
+	assert_int_equal(1, q.looks);
+	loop_free(l);
+}
+
+static void what_is_expected_in_vain_is_looked_for_ever_more_rarely(void **state)
+{
+	struct loop *l = loop_new(NULL);
+	struct queue q = {.poller.poll = queue_poll};
+	int between = 0;
+
+	(void)state;
+	loop_poller_add(l, &q.poller);
+	for (int doubled = 1; doubled <= 4; doubled *= 2) {
+		assert_int_not_equal(0, looks_when_expected(l, &q));
+		for (between = 0; between < 2 * doubled - 1; between++)
+			assert_int_equal(0, looks_when_expected(l, &q));
+	}
 	loop_free(l);
 }
 
@@ -190,6 +257,9 @@ int main(void)
 		TEST(call_cancelled_by_an_earlier_one_does_not_run),
 		TEST(call_that_always_defers_itself_does_not_keep_flushers_and_watches_waiting),
 		cmocka_unit_test(poller_with_entries_keeps_the_loop_from_sleeping),
+		cmocka_unit_test(poller_that_always_finds_does_not_keep_watches_waiting),
+		cmocka_unit_test(what_is_expected_is_looked_for_before_the_loop_sleeps),
+		cmocka_unit_test(what_is_expected_in_vain_is_looked_for_ever_more_rarely),
 		cmocka_unit_test(loop_that_spins_looks_often_before_it_sleeps),
 		cmocka_unit_test(loop_that_has_spun_long_enough_sleeps),
 		cmocka_unit_test(failed_allocation_or_call_leaves_no_loop),

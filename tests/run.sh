@@ -6,7 +6,7 @@
 set -u
 
 LOGS=${LOGS:-build/logs}
-LIMIT=${LIMIT:-300} # seconds for one program
+LIMIT=${LIMIT:-900} # seconds for one program, on a busy machine
 mkdir -p "$LOGS"
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT

@@ -34,6 +34,8 @@ sys.exit(bad != 0 or not last)
 P
 
 have_block_devices || skip_all "no /dev/fuse or loop devices here"
+mkdir "$W/tree"
+(cd "$W/tree" && head -c 32M /dev/urandom | split -b 20000 -a 4 -)
 for transport in iser tcp; do
 	iseradm -m discovery -t st -p "127.0.0.1:$port" -I $transport >/dev/null
 	check "login over $transport" iseradm -m node -T "$IQN" -p "127.0.0.1:$port" -I $transport --login
@@ -51,14 +53,14 @@ for transport in iser tcp; do
 	check "$transport: every acknowledged block is in the target's file" python3 "$W/reader.py" "$W/disk" "$W/noted"
 
 	mkfs.ext4 -q -F "$device" && mount "$device" "$W/mnt"
-	(cp -a /usr/include "$W/mnt/" && sync -f "$W/mnt") 2>"$W/cp.err" &
+	(cp -a "$W/tree" "$W/mnt/" && sync -f "$W/mnt") 2>"$W/cp.err" &
 	copier=$!
 	sleep 0.5
 	end_process "$TARGET_PID" KILL
 	sleep 1
 	start_isertd --portal "127.0.0.1:$port" --target "$IQN" --lun "0=file=$W/disk"
 	check_wait "$transport: a copy onto the mounted file system goes through a kill without error" $copier "$W/cp.err"
-	check "$transport: the copy is right" diff -r --no-dereference /usr/include "$W/mnt/include"
+	check "$transport: the copy is right" diff -r "$W/tree" "$W/mnt/tree"
 	check "$transport: unmount" umount "$W/mnt"
 	check "$transport: e2fsck finds the file system clean" e2fsck -fn "$device"
 	check "$transport: logout" iseradm -m node -T "$IQN" -p "127.0.0.1:$port" --logout

@@ -273,11 +273,6 @@ void verbs_linger_expired(struct loop_timer *t)
 	(void)t;
 }
 
-uint32_t verbs_conn_entries(const struct verbs_conn *c)
-{
-	return c->shape.sends > c->shape.receives ? c->shape.sends : c->shape.receives;
-}
-
 static bool poll_once(struct verbs *p)
 {
 	bool found = verbs_collect(p) | !list_empty(&p->done);

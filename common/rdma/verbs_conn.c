@@ -114,6 +114,12 @@ static int qp_make(struct verbs_conn *c)
 	return err;
 }
 
+/* Of each of its completion queues, at a time. */
+static uint32_t entries_of(const struct verbs_conn *c)
+{
+	return c->shape.sends > c->shape.receives ? c->shape.sends : c->shape.receives;
+}
+
 int verbs_conn_open(struct verbs_conn *c)
 {
 	bool exposes = c->provider->config.exposes && !c->provider->config.no_windows;
@@ -125,7 +131,7 @@ int verbs_conn_open(struct verbs_conn *c)
 	c->slots = alloc_array(c->shape.sends, sizeof(*c->slots));
 	if (!c->slots)
 		return -ENOMEM;
-	err = verbs_cq_get(c->device, verbs_conn_entries(c), &c->cq);
+	err = verbs_cq_get(c->device, entries_of(c), &c->cq);
 	if (err < 0)
 		return err;
 	err = qp_make(c);
@@ -185,7 +191,7 @@ static void device_release(struct verbs_conn *c)
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
 	if (c->cq) {
-		c->cq->used -= verbs_conn_entries(c);
+		c->cq->used -= entries_of(c);
 		c->cq->outstanding -= c->slot_count;
 	}
 	c->cq = NULL;

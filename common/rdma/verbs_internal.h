@@ -307,8 +307,6 @@ void verbs_sends_post(struct verbs_conn *c);
 /* verbs_complete.c */
 bool verbs_poll(struct loop_poller *poller, bool will_sleep);
 void verbs_linger_expired(struct loop_timer *t);
-/* Entries of its completion queues that a connection may need at a time. */
-uint32_t verbs_conn_entries(const struct verbs_conn *c);
 /* What is in the queues by now, delivered. Not from within a done(). */
 void verbs_poll_now(struct verbs *p);
 /* The same without delivery: from within a done(). */

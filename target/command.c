@@ -119,6 +119,19 @@ bool command_rest(struct command *cmd)
 	return false;
 }
 
+void command_mover_takes(struct command *cmd)
+{
+	command_busy(cmd);
+	cmd->in_mover++;
+	cmd->mover_ns = loop_now(cmd->worker->loop);
+}
+
+void command_mover_gives(struct command *cmd)
+{
+	cmd->in_mover--;
+	cmd->mover_ns = loop_now(cmd->worker->loop);
+}
+
 static void stop_waiting(struct command *cmd)
 {
 	if (cmd->waits_turn)
@@ -168,6 +181,7 @@ static void fetched(struct dm_transfer *t, int status)
 	struct command_extent *e = container_of(t, struct command_extent, transfer);
 	struct command *cmd = e->cmd;
 
+	command_mover_gives(cmd);
 	if (!command_rest(cmd) || cmd->failed)
 		return;
 	if (status)
@@ -188,9 +202,10 @@ static void fetch_rest(struct command *cmd, uint32_t here)
 		.region = cmd->arena_region,
 		.done = fetched,
 	};
-	command_busy(cmd);
+	command_mover_takes(cmd);
 	if (!dm_get_data(cmd->conn, cmd->task, &e->transfer))
 		return;
+	command_mover_gives(cmd);
 	cmd->pending--;
 	command_fail(cmd, SENSE_ABORTED_COMMAND, ASC_DATA_PHASE_ERROR);
 }

@@ -133,6 +133,9 @@ struct command {
 
 	/* what is not at rest: requests in the backend, transfers in the mover, messages */
 	unsigned pending;
+	/* the transfers among them, and when the last began or ended (overdue.c) */
+	unsigned in_mover;
+	uint64_t mover_ns;
 	bool waits_turn, waits_fence, waits_memory;
 	bool barrier; /* ORDERED or HEAD OF QUEUE */
 	bool failed, finished, responded, aborted;
@@ -188,6 +191,9 @@ static inline void command_busy(struct command *cmd)
 {
 	cmd->pending++;
 }
+/* A transfer that the mover has been given, or has given back (command_rest() follows). */
+void command_mover_takes(struct command *cmd);
+void command_mover_gives(struct command *cmd);
 /* One less. True: the command goes on; false: it was aborted or is done, and may be gone. */
 bool command_rest(struct command *cmd);
 /* Waits in the worker's queue for a buffer; the command goes on from its

@@ -113,6 +113,7 @@ static void replied(struct dm_transfer *t, int status)
 	struct command_extent *e = container_of(t, struct command_extent, transfer);
 
 	(void)status;
+	command_mover_gives(e->cmd);
 	command_rest(e->cmd);
 }
 
@@ -133,10 +134,12 @@ void command_reply(struct command *cmd, uint32_t length, uint32_t allocation_len
 			.region = cmd->arena_region,
 			.done = replied,
 		};
-		command_busy(cmd);
+		command_mover_takes(cmd);
 		/* Refused only where the connection is failing; the session will abort. */
-		if (dm_put_data(cmd->conn, cmd->task, &e->transfer))
+		if (dm_put_data(cmd->conn, cmd->task, &e->transfer)) {
+			command_mover_gives(cmd);
 			cmd->pending--;
+		}
 	}
 	command_finish(cmd, SCSI_GOOD);
 }

@@ -201,6 +201,9 @@ void tgt_nop_receive(struct tgt_session *s, const struct tgt_request *r);
 void tgt_ping_start(struct tgt_conn *c);
 void tgt_ping_heard(struct tgt_conn *c);
 void tgt_ping_expired(struct tgt_conn *c);
+/* overdue.c: whether a transfer of one of its commands has not moved on for longer than any
+ * initiator waits. */
+bool tgt_data_overdue(const struct tgt_session *s, uint64_t now_ns);
 void tgt_text_receive(struct tgt_session *s, const struct tgt_request *r);
 void tgt_text_reset(struct tgt_session *s);
 void tgt_logout_receive(struct tgt_session *s, const struct tgt_request *r);

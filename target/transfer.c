@@ -82,6 +82,7 @@ static void moved(struct dm_transfer *t, int status)
 	struct command_extent *e = container_of(t, struct command_extent, transfer);
 	struct command *cmd = e->cmd;
 
+	command_mover_gives(cmd);
 	if (!command_rest(cmd))
 		return;
 	if (status)
@@ -143,12 +144,13 @@ static void prepare_transfer(struct command_extent *e, uint32_t done)
 		.region = e->mapped ? cmd->nexus->map_region : cmd->arena_region,
 		.done = moved,
 	};
-	command_busy(cmd);
+	command_mover_takes(cmd);
 }
 
 /* A mover refuses when its connection is failing: the session will abort the command. */
 static bool refused(struct command_extent *e)
 {
+	command_mover_gives(e->cmd);
 	e->cmd->pending--;
 	command_fail(e->cmd, SENSE_ABORTED_COMMAND, ASC_DATA_PHASE_ERROR);
 	return true;

@@ -44,14 +44,14 @@ FUZZ_KIT := $(filter-out $(FUZZ) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
 
 obj       = $(patsubst %.c,$(OUT)/%.o,$(1))
 ALL_SRC  := $(COMMON) $(INI) $(TGT) $(foreach p,$(PROGRAMS),$(SRC_$(p))) $(KIT) $(UNIT) $(PAIR) \
-            $(FUZZ) $(FUZZ_KIT) tests/fuzz/replay.c
+            $(FUZZ) $(FUZZ_KIT) tests/fuzz/replay.c $(wildcard tests/vm/*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(UNIT))
 PAIR_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(PAIR))
 FUZZ_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ))
 BIN      := $(foreach p,$(PROGRAMS),$(if $(SRC_$(p)),$(OUT)/$(p)))
 
 all: $(BIN) ## build the four programs into build/release
-.PHONY: all help demo programs tests-bin check check-unit check-pair check-threads check-e2e check-peers check-vm bench-vm coverage fuzz fuzz-bin fuzz-replay lint bench man install clean
+.PHONY: all help demo programs vm-bin tests-bin check check-unit check-pair check-threads check-e2e check-peers check-vm check-rdma bench-vm coverage fuzz fuzz-bin fuzz-replay lint bench man install clean
 
 $(OUT)/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -78,6 +78,11 @@ $(eval $(call program,iserd,$(OUT)/libinitiator.a))
 $(eval $(call program,iseradm,))
 
 # Tests link with everything: --start-group lets the archives refer to each other.
+# What a real initiator never does, for the guest.
+VM_BIN    := $(if $(VERBS),$(OUT)/tests/vm/knock)
+$(VM_BIN): $(OUT)/tests/vm/%: $(OUT)/tests/vm/%.o
+	$(link)
+
 TEST_LIBS := $(OUT)/libkit.a $(OUT)/libinitiator.a $(OUT)/libtarget.a $(OUT)/libcommon.a
 $(UNIT_BIN) $(PAIR_BIN): $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS)
 	$(if $(Q),@echo "  LD    $@")
@@ -109,6 +114,8 @@ demo: ## everything from nothing: packages, build, target, login, mount, verify,
 	@tests/demo.sh $(OUT)
 
 programs: $(BIN)
+
+vm-bin: $(VM_BIN)
 
 check: ## install what the tests need, build and run all of them
 	$(call packages,check)
@@ -159,8 +166,12 @@ check-peers: ## against libiscsi, QEMU and tgt
 
 check-vm: ## against the kernel's iSER, LIO, tgt, libiscsi over siw and rxe, in a Debian guest
 	-$(call packages,vm)
-	@$(SUBMAKE) VARIANT=release programs
-	@LIMIT=2400 tests/run.sh -l release tests/vm/all.sh
+	@$(SUBMAKE) VARIANT=release programs vm-bin
+	@LIMIT=6000 tests/run.sh -l release tests/vm/all.sh
+
+check-rdma: ## the same on this host's own RDMA device, without a guest (DEVICE=rxe0, mlx5_0, ...)
+	@$(SUBMAKE) VARIANT=release programs vm-bin
+	@tests/vm/host.sh $(BUILD)/release $(BUILD)/logs/rdma "$(DEVICE)"
 
 bench-vm: ## LIO, tgt and isertd in the guest, turn by turn; build/bench-vm/table.md
 	$(call packages,vm)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The matrix of peers, in the guest: boots it, runs the cells of a list, judges its kernel's log. Prints TAP.
 #   tests/vm/check.sh BUILD LOGS [CELLS...]   BUILD: folder with the programs; CELLS: names of files of tests/vm/cells, or
-# paths of other lists. All lists of tests/vm/cells run by default, two guests at a time where there are two CPUs. A failed run's logs stay in LOGS.
+# paths of other lists. All lists of tests/vm/cells run by default, as many guests at a time as there are CPUs, and one more. A failed run's logs stay in LOGS.
 # Ends with 77, and the reason, where the guest cannot be had. Called by `make check-vm`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,30 +31,39 @@ job_make() { # file with cells
 	mkdir -p "$scratch/$1/bin"
 	cp "$here"/job/* "$scratch/$1/"
 	cp "$2" "$scratch/$1/cells"
-	for p in isertd isertadm iserd iseradm; do
-		strip -o "$scratch/$1/bin/$p" "$build/$p" || exit 2
+	for p in isertd isertadm iserd iseradm tests/vm/knock; do
+		strip -o "$scratch/$1/bin/${p##*/}" "$build/$p" || exit 2
 	done
+	[ -z "${CONNECTS-}" ] || echo "CONNECTS=$CONNECTS" >"$scratch/$1/settings"
 }
 
 # An oops or a warning of the guest's kernel fails the run, unless peer_bugs has a pattern for it, and why.
 trouble='(isert|iser)(d|adm)\[[0-9]+\]: segfault|BUG:|WARNING:|Oops|general protection fault|Call Trace|unable to handle|blocked for more than|soft lockup|detected stalls|self-detected stall|UBSAN|refcount_t:'
+# A report is what stands between the kernel's own marks: one of the peer's is left out whole.
+reports_sift() { # patterns
+	awk -v patterns="$1" '
+		function end() {
+			if (report ~ patterns) print "# known trouble of the kernel: " what
+			else printf "%s", report
+			report = ""
+		}
+		/\[ cut here \]/ { if (report) end(); what = ""; report = $0 "\n"; next }
+		!report { print; next }
+		{ report = report $0 "\n" }
+		what == "" { what = $0 }
+		/\[ end trace/ { end() }
+		END { if (report) end() }'
+}
 kernel_log_judge() { # cells
-	local line number known seen=0
-	while IFS=: read -r number line; do
-		# The pattern may be in any line of the report that begins here.
-		known=$(sed -n "$number,$((number + 30))p" "$logs/$1/dmesg" | grep -m 1 -oE -f <(grep -v '^#' "$here/peer_bugs" | cut -f 1 | grep .))
-		if [ -n "$known" ]; then
-			echo "# known trouble of the kernel: $line"
-		else
-			seen=1
-			echo "# $line"
-		fi
-	done < <(tr -d '\r' <"$logs/$1/dmesg" 2>/dev/null | grep -nE "$trouble" | grep -vE 'traps: (qemu|iscsi)')
-	return $seen
+	local patterns
+	patterns=$(grep -v '^#' "$here/peer_bugs" | cut -f 1 | grep . | paste -sd '|')
+	tr -d '\r' <"$logs/$1/dmesg" | reports_sift "$patterns" >"$scratch/$1.sifted"
+	grep '^# known trouble' "$scratch/$1.sifted"
+	! grep -v '^#' "$scratch/$1.sifted" | grep -E "$trouble" | grep -vE 'traps: (qemu|iscsi)' | sed 's/^/# /' | grep .
 }
 guest_run() { # cells
-	local status
-	"$here/guest.sh" -t 1100 "$scratch/$1" "$logs/$1" >"$scratch/$1.tap" 2>&1
+	local status start=$SECONDS
+	"$here/guest.sh" -t 2400 "$scratch/$1" "$logs/$1" >"$scratch/$1.tap" 2>&1
 	status=$?
 	[ -s "$logs/$1/dmesg" ] || cp "$logs/$1/console.log" "$logs/$1/dmesg" 2>/dev/null
 	if [ $status -ne 0 ]; then
@@ -68,6 +77,7 @@ guest_run() { # cells
 		echo "not ok - $1: the guest's kernel saw no trouble"
 	fi >>"$scratch/$1.tap"
 	cat "$scratch/$1.kernel" >>"$scratch/$1.tap"
+	echo "# it took $((SECONDS - start)) s, of processors $(times | tail -n 1)" >>"$scratch/$1.tap"
 	cp "$scratch/$1.tap" "$logs/$1/tap"
 }
 
@@ -86,8 +96,11 @@ show() { # cells: its lines, counted anew
 	grep -q '^not ok' "$scratch/$1.tap" && echo "# console and logs of $1: $logs/$1"
 }
 
-limit=$(nproc)
-[ "$limit" -gt 2 ] && limit=2
+# A guest waits for half of its time: one more than there are CPUs, if they all have memory.
+limit=$(($(nproc) + 1))
+[ "$limit" -gt 4 ] && limit=4
+room=$(awk '/^MemAvailable/ { print int($2 / 1600000) }' /proc/meminfo)
+[ "$room" -ge "$limit" ] || limit=$((room > 1 ? room : 1))
 for cells in "$@"; do
 	file=$cells
 	[ "${file#*/}" = "$file" ] && file=$here/cells/$cells

@@ -4,6 +4,7 @@
 # Everything that a block device can show: TARGET INITIATOR LARGEST_KIB LOGINS
 cell_disk() {
 	story "$1 on $DEVICE, $2"
+	host_allows "$1" "$2" || return
 	initiator_use "$2"
 	KIND=$1 SLOW=3s
 	[ "$2" = iserd ] && SLOW=40s
@@ -18,21 +19,26 @@ cell_disk() {
 }
 cell_libiscsi() { # TARGET LOGINS
 	story "$1 on $DEVICE, libiscsi"
+	host_allows "$1" libiscsi || return
 	target_start "$1" none || return
 	libiscsi_story "$2"
+	cu_story
 	target_stop
 	libiscsi_chap_story
 }
-cell_qemu() { # TARGET
+cell_qemu() { # TARGET LOGINS
 	story "$1 on $DEVICE, QEMU"
+	host_allows "$1" qemu || return
 	target_start "$1" none || return
-	qemu_story
+	qemu_story "$2"
 	target_stop
+	qemu_chap_story
 }
 # The pairs that do not have us in them, to tell a peer's own bug from ours.
 cell_reference() { # TARGET LARGEST_KIB
-	REFERENCE=1
 	story "reference: $1 on $DEVICE, kernel"
+	host_allows "$1" kernel libiscsi || return
+	REFERENCE=1
 	initiator_use kernel
 	KIND=$1
 	target_start "$1" none || return
@@ -43,6 +49,7 @@ cell_reference() { # TARGET LARGEST_KIB
 	story "reference: $1 on $DEVICE, libiscsi"
 	target_start "$1" none || return
 	libiscsi_reference
+	cu_story
 	target_stop
 	REFERENCE=
 }
@@ -89,6 +96,7 @@ cell_mounted() {
 	umount /mnt
 	check "logout" logout
 	initiator_stop
+	host_allows kernel || { target_stop && return; }
 	initiator_use kernel
 	node_new >/dev/null
 	check "the kernel's ib_iser logs in to the same LUN" login || return

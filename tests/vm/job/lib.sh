@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2086
 set -u
 
-R=/results
+R=${R:-/results}
 COUNT=0
 FAILED=0
 STORY=""
@@ -29,7 +29,7 @@ story() {
 limited() {
 	case $(type -t "$1") in
 	function) "$@" ;;
-	*) timeout "${LIMIT:-90}" "$@" ;;
+	*) timeout "${LIMIT:-300}" "$@" ;;
 	esac
 }
 took() { # what took long says how long
@@ -77,25 +77,49 @@ load_modules() {
 
 # ---- RDMA devices: one kind at a time, on a veth pair, so that nothing reaches them by loopback alone ----
 
-IP=192.168.99.1
+IP=${IP:-192.168.99.1}
 network_up() { # MTU
 	[ -e /sys/class/net/d0 ] || ip link add d0 type dummy
 	ip link set d0 mtu "$1" up
 	ip addr replace $IP/24 dev d0
 }
 device_up() { # rxe|siw
+	[ -z "${HOST-}" ] || { on_siw && return; } # it is there
 	load_modules dummy ib_core ib_uverbs rdma_ucm
 	network_up 9000
 	case $1 in
 	rxe) load_modules rdma_rxe ;;
 	siw) load_modules libcrc32c siw ;;
 	esac
-	rdma link add "${1}0" type "$1" netdev d0
 	DEVICE=${1}0
+	on_siw
+	device_add
 }
+# Where the device shares TCP's ports: any iWARP one.
+on_siw() {
+	ON_SIW=0
+	case $DEVICE in siw*) ON_SIW=1 ;; esac
+	if [ -n "${HOST-}" ] && grep -q RNIC "/sys/class/infiniband/$DEVICE/node_type"; then ON_SIW=1; fi
+}
+# Again, after a deletion.
+device_add() { rdma link add "$DEVICE" type "${DEVICE%0}" netdev d0; }
 device_down() {
 	rdma link delete "$DEVICE"
 }
+# On a developer's own host (HOST) a cell is skipped where it would touch what is the host's own, or where a program or
+# module is missing: NAME_missing says why.
+host_allows() { # NAME...
+	local name reason
+	[ -n "${HOST-}" ] || return 0
+	for name in "$@"; do
+		type -t "${name}_missing" >/dev/null || continue
+		reason=$("${name}_missing")
+		[ -z "$reason" ] || { skip "$name" "$reason" && return 1; }
+	done
+}
+has_program() { command -v "$1" >/dev/null || echo "$1 is not installed"; }
+has_module() { modprobe -nq "$1" || echo "the kernel has no module $1"; }
+device_missing() { echo "the device is the host's own: it is not deleted"; }
 # ends_process PID SIGNAL SECONDS: it ends within so many seconds.
 end_process() {
 	kill "-$2" "$1" 2>/dev/null

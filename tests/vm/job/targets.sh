@@ -6,7 +6,8 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
 IQN=iqn.2026-11.org.iseran:vm
-PORTAL=$IP:3260
+PORT=${PORT:-3260}
+PORTAL=$IP:$PORT
 CHAP_NAME=alice CHAP_SECRET=wonderland-1865 BACK_NAME=cheshire BACK_SECRET=lookingglass-71
 DISK=/tmp/disk
 SIZE_MIB=128
@@ -23,11 +24,10 @@ target_back() { "${KIND}_back"; }
 
 # ---- isertd ----
 
-# On siw it is our software iWARP that meets the kernel's, on the TCP port that siw itself would take.
+# On siw it is our software iWARP that meets the kernel's: the TCP port is the one that siw itself would take.
 isertd_config() { # auth
 	cat <<-YAML
 		portals: ["$PORTAL"]
-		rdma: $([ "$DEVICE" = siw0 ] && echo false || echo true)
 		targets:
 		  - name: $IQN
 		    luns:
@@ -60,19 +60,31 @@ isertd_back() {
 	rm -f /tmp/port
 	isertd --config /tmp/isertd.yaml --port-file /tmp/port ${ISERTD_OPTIONS-} >>$R/isertd.log 2>&1 &
 	TARGET=$!
-	wait_for 20 test -s /tmp/port || { tail -n 5 $R/isertd.log | sed 's/^/# /' && return 1; }
+	wait_for 120 test -s /tmp/port || { kill $TARGET; tail -n 5 $R/isertd.log | sed 's/^/# /' && return 1; }
 }
 isertd_lose() {
 	kill -KILL $TARGET
 	wait $TARGET 2>/dev/null
 }
-isertd_stop() { end_process $TARGET TERM 15; }
+isertd_stop() { end_process $TARGET TERM 60; }
+
+# ---- a second LUN of the other targets, which answers when it is let: its file system can be frozen ----
+
+SLOW_DISK=/mnt/slow/disk
+slow_disk_make() {
+	mountpoint -q /mnt/slow && return
+	load_modules loop
+	truncate -s 48M /tmp/slow
+	mkfs.ext4 -q -F /tmp/slow && mkdir -p /mnt/slow && mount -o loop /tmp/slow /mnt/slow &&
+		head -c 16M /dev/zero >$SLOW_DISK && sync -f $SLOW_DISK
+}
 
 # ---- LIO ----
 
 CFS=/sys/kernel/config/target
+lio_missing() { has_module ib_isert; }
 lio_start() { # auth
-	local core=$CFS/core/rd_mcp_0/r0 tpg=$CFS/iscsi/$IQN/tpgt_1 a
+	local core=$CFS/core/rd_mcp_7145/iseran slow=$CFS/core/fileio_7145/iseran tpg=$CFS/iscsi/$IQN/tpgt_1 a
 	load_modules configfs target_core_mod iscsi_target_mod ib_isert
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 	mkdir -p /etc/target/pr "$core"
@@ -80,9 +92,16 @@ lio_start() { # auth
 		echo rd_pages=$((SIZE_MIB * 256)) >"$core/control"
 		echo 1 >"$core/enable"
 	fi
-	mkdir -p "$tpg/lun/lun_0" "$tpg/np/$PORTAL" || return 1
+	slow_disk_make || return 1
+	mkdir -p "$slow"
+	if [ "$(cat "$slow/enable")" != 1 ]; then
+		echo fd_dev_name=$SLOW_DISK,fd_dev_size=$((16 << 20)) >"$slow/control"
+		echo 1 >"$slow/enable"
+	fi
+	mkdir -p "$tpg/lun/lun_0" "$tpg/lun/lun_1" "$tpg/np/$PORTAL" || return 1
 	ln -s "$core" "$tpg/lun/lun_0/port"
-	if [ "$DEVICE" = siw0 ]; then
+	ln -s "$slow" "$tpg/lun/lun_1/port"
+	if [ "$ON_SIW" = 1 ]; then
 		# LIO's own TCP listener is on the port that siw needs; once destroyed, it leaves the port to both.
 		modprobe tcp_diag
 		ss -K -tln src "$PORTAL" >/dev/null
@@ -102,13 +121,13 @@ lio_start() { # auth
 	fi
 	echo 1 >"$tpg/enable"
 	# With its listener gone, LIO's accepting thread spins.
-	[ "$DEVICE" = siw0 ] && renice 19 "$(pgrep -x iscsi_np | head -n 1)" >/dev/null 2>&1
+	[ "$ON_SIW" = 1 ] && renice 19 "$(pgrep -xn iscsi_np)" >/dev/null 2>&1
 	return 0
 }
 # On siw LIO waits for ever when it is disabled with a session under way: there the connection is cut, which logins
 # may follow at once.
 lio_lose() {
-	if [ "$DEVICE" = siw0 ]; then
+	if [ "$ON_SIW" = 1 ]; then
 		ss -K -tn dst "$PORTAL" >/dev/null
 	else
 		echo 0 >$CFS/iscsi/$IQN/tpgt_1/enable
@@ -118,27 +137,34 @@ lio_back() { echo 1 >$CFS/iscsi/$IQN/tpgt_1/enable; }
 lio_stop() {
 	local tpg=$CFS/iscsi/$IQN/tpgt_1
 	echo 0 >"$tpg/enable"
-	rm -f "$tpg/lun/lun_0/port"
-	rmdir "$tpg/np/$PORTAL" "$tpg/lun/lun_0" "$tpg" "$CFS/iscsi/$IQN"
+	rm -f "$tpg/lun/lun_0/port" "$tpg/lun/lun_1/port"
+	rmdir "$tpg/np/$PORTAL" "$tpg/lun/lun_0" "$tpg/lun/lun_1" "$tpg" "$CFS/iscsi/$IQN"
+	rmdir "$CFS"/core/{rd_mcp,fileio}_7145/iseran "$CFS"/core/{rd_mcp,fileio}_7145
 }
 
 # ---- tgt ----
 
+tgt_missing() {
+	has_program tgtd
+	[ "$PORT" = 3260 ] || echo "its iSER has no port but 3260, which is in use here"
+}
 tgt_adm() { tgtadm -C 7 --lld iser "$@"; }
 tgt_start() { # auth
 	TGT_AUTH=$1
 	truncate -s ${SIZE_MIB}M $DISK
-	echo 200 >/proc/sys/vm/nr_hugepages
+	HUGE_PAGES=$(cat /proc/sys/vm/nr_hugepages)
+	echo $((HUGE_PAGES + 200)) >/proc/sys/vm/nr_hugepages
 	mkdir -p /run/tgtd
-	tgt_back
+	slow_disk_make && tgt_back
 }
 tgt_back() {
 	# Its TCP portal must not hold the port that its iSER portal listens on.
-	tgtd -f -C 7 --iscsi portal=$IP:3270 --iser pool_sz_mb=128 >>$R/tgtd.log 2>&1 &
+	tgtd -f -C 7 --iscsi portal=$IP:$((PORT + 10)) --iser pool_sz_mb=128 >>$R/tgtd.log 2>&1 &
 	TARGET=$!
-	wait_for 15 tgt_adm --op show --mode sys || return 1
+	wait_for 120 tgt_adm --op show --mode sys || return 1
 	tgt_adm --op new --mode target --tid 1 -T $IQN &&
 		tgt_adm --op new --mode logicalunit --tid 1 --lun 1 --bstype rdwr --backing-store $DISK &&
+		tgt_adm --op new --mode logicalunit --tid 1 --lun 2 --bstype rdwr --backing-store $SLOW_DISK &&
 		tgt_adm --op bind --mode target --tid 1 -I ALL || return 1
 	# Over iSER it wants the initiator's name as well as its address.
 	for i in $INITIATOR_NAMES; do tgt_adm --op bind --mode target --tid 1 -Q "$i"; done
@@ -156,4 +182,7 @@ tgt_lose() {
 	kill -KILL $TARGET
 	wait $TARGET 2>/dev/null
 }
-tgt_stop() { tgt_lose; }
+tgt_stop() {
+	tgt_lose
+	echo $HUGE_PAGES >/proc/sys/vm/nr_hugepages
+}

@@ -121,12 +121,11 @@ static ssize_t device_write(int fd, struct iovec *iov, int count, void *owner)
 
 const struct fuse_custom_io fuse_requests_io = {.writev = device_write, .read = device_read};
 
-/* The device cannot be read or watched now. Once unmounted it never will, but whoever unmounts it
- * by way of us has `stopping` set. */
+/* The device cannot be read or watched now. Once we have unmounted it, it never will. */
 static void device_failed(struct fuse_export *e, int error)
 {
 	loop_watch_remove(&e->watch);
-	if (e->stopping)
+	if (e->stopping || (e->stopped && error == -ENODEV))
 		return;
 	if (!e->failing)
 		log_error(ROOM, "%s: requests of the kernel cannot be read: %s; it is tried again",

@@ -393,6 +393,12 @@ static void an_interrupted_read_of_the_device_is_read_again(void **state)
 	it.export.stopping = false;
 }
 
+static void on_stopped(void *owner, int status)
+{
+	(void)owner;
+	(void)status;
+}
+
 static unsigned told;
 
 static void count_errors(void *arg, enum log_level level, const char *line)
@@ -400,6 +406,19 @@ static void count_errors(void *arg, enum log_level level, const char *line)
 	(void)arg;
 	(void)line;
 	told += level == LOG_LEVEL_ERROR;
+}
+
+static void a_device_that_is_being_taken_away_is_not_missed(void **state)
+{
+	(void)state;
+	told = 0;
+	log_set_sink(count_errors, NULL);
+	it.export.stopped = on_stopped; /* the thread has unmounted it, and is not through */
+	it.error = -ENODEV;
+	fuse_requests_receive(&it.export);
+	assert_int_equal(0, told);
+	assert_int_equal(0, it.export.retry.heap_index);
+	log_set_sink(NULL, NULL);
 }
 
 static void readable(struct loop_watch *w, unsigned events)
@@ -494,6 +513,7 @@ int main(void)
 		TEST(the_file_is_as_large_as_the_disk_and_stays_so),
 		TEST(as_many_are_under_way_as_there_are_slots),
 		TEST(an_interrupted_read_of_the_device_is_read_again),
+		TEST(a_device_that_is_being_taken_away_is_not_missed),
 		TEST(a_device_that_cannot_be_read_is_tried_again),
 		TEST(a_reply_that_is_not_taken_is_given_again),
 		TEST(the_last_slot_ends_a_stopping_export),

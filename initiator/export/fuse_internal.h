@@ -33,7 +33,6 @@ struct fuse_slot {
 	uint8_t *memory; /* FUSE_SLOT_SIZE bytes, page-aligned */
 	fuse_req_t request;
 	struct disk_io io;
-	uint64_t end; /* of a write of zeros that is done in pieces, in bytes */
 };
 
 /* Work that must not be done on the loop, since it waits for requests that the loop serves. */

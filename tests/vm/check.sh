@@ -77,7 +77,8 @@ guest_run() { # cells
 		echo "not ok - $1: the guest's kernel saw no trouble"
 	fi >>"$scratch/$1.tap"
 	cat "$scratch/$1.kernel" >>"$scratch/$1.tap"
-	echo "# it took $((SECONDS - start)) s, of processors $(times | tail -n 1)" >>"$scratch/$1.tap"
+	times >"$scratch/$1.times"
+	echo "# it took $((SECONDS - start)) s, of processors (user, system) $(tail -n 1 "$scratch/$1.times")" >>"$scratch/$1.tap"
 	cp "$scratch/$1.tap" "$logs/$1/tap"
 }
 

@@ -25,7 +25,7 @@ initiator_use() {
 			load_modules ib_iser sd_mod sg
 			mkdir -p /run/lock/iscsi /etc/iscsi
 			echo "InitiatorName=$KERNEL_NAME" >/etc/iscsi/initiatorname.iscsi
-			iscsid -f >>$R/iscsid.log 2>&1 &
+			setsid iscsid -f >>$R/iscsid.log 2>&1 &
 			ISCSID=$!
 			sleep 1
 		fi

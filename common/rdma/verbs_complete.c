@@ -68,20 +68,14 @@ static bool work_is_told(const struct rdma_work *w)
 	return true;
 }
 
-/* The provider's own: a window was bound, or is free again. */
-static void window_finish(struct rdma_work *w, int status)
-{
-	if (verbs_kind_of(w) == VERBS_INVALIDATE && status == 0)
-		verbs_window_release(container_of(w, struct verbs_window, work));
-}
-
 static void work_finish(struct verbs_conn *c, struct rdma_work *w, int status)
 {
 	enum verbs_kind kind = verbs_kind_of(w);
 
 	list_remove(&w->link);
-	if (kind == VERBS_BIND || kind == VERBS_INVALIDATE) {
-		window_finish(w, status);
+	if (kind == VERBS_INVALIDATE) {
+		if (status == 0)
+			verbs_window_release(container_of(w, struct verbs_window, work));
 		return;
 	}
 	c->send_count--;
@@ -127,7 +121,8 @@ static void send_completed(struct verbs_conn *c, uint32_t index, const struct ib
 		return;
 	}
 	m = meaning_of(wc->status);
-	work_finish(c, c->slots[index].work, m.error);
+	if (c->slots[index].work)
+		work_finish(c, c->slots[index].work, m.error);
 	verbs_conn_over(c, m.error, "%s", m.text);
 }
 

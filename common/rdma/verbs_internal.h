@@ -210,8 +210,8 @@ enum verbs_kind { /* of a work, in provider_private[0] */
 
 /* A place of the send queue. */
 struct verbs_slot {
-	struct rdma_work *work;
-	bool last; /* of the work's parts */
+	struct rdma_work *work; /* NULL: of a binding, whose window may serve again before */
+	bool last;		/* of the work's parts */
 };
 
 struct verbs_conn {

@@ -281,10 +281,16 @@ void verbs_revoke(struct rdma_conn *base, uint32_t stag)
 
 	if (!w || c->state == VERBS_OVER)
 		return;
+	/* Its binding has not left: the device knows nothing of it. */
+	if (verbs_kind_of(&w->work) == VERBS_BIND && !list_empty(&w->work.link)) {
+		list_remove(&w->work.link);
+		verbs_window_release(w);
+		return;
+	}
 	verbs_work_queue(c, &w->work, VERBS_INVALIDATE);
-	verbs_sends_post(c);
 	end = clock_now() + REVOKE_NS;
 	while (c->state != VERBS_OVER && w->bound && w->rkey == stag) {
+		verbs_sends_post(c); /* there may have been no room before */
 		if (!verbs_collect(c->provider) && clock_now() > end)
 			verbs_conn_over(c, -ETIMEDOUT, "the device does not take a key back");
 	}

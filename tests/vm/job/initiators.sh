@@ -279,10 +279,16 @@ chap_story() {
 }
 
 login_story() { # how many
-	local i start=$SECONDS
+	local i start
+	# Without a scan and without devices: what is tried is the login.
+	if [ "$INITIATOR" = iserd ]; then
+		initiator_stop
+		iserd --no-devices >>$R/iserd.log 2>&1 &
+		wait_for 60 iseradm -m daemon
+	fi
 	node_new >/dev/null
-	# Without a scan: what is tried is the login.
 	[ "$INITIATOR" = kernel ] && node_set node.session.scan manual
+	start=$SECONDS
 	for ((i = 1; i <= $1; i++)); do
 		if ! { login && logout; } >/tmp/logins.out 2>&1; then
 			fail "$1 logins in a row: number $i"
@@ -293,4 +299,5 @@ login_story() { # how many
 	done
 	pass "$1 logins in a row$(took "$start")"
 	node -o delete >/dev/null 2>&1
+	[ "$INITIATOR" = kernel ] || initiator_stop
 }

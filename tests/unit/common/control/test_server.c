@@ -91,7 +91,9 @@ static int raw_client(struct fixture *f, const char *text)
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", f->path);
 	assert_int_equal(0, connect(fd, (struct sockaddr *)&a, sizeof(a)));
-	assert_int_equal((ssize_t)strlen(text), write(fd, text, strlen(text)));
+	/* One that is turned away may be so by now: to write nothing would be EPIPE. */
+	if (*text)
+		assert_int_equal((ssize_t)strlen(text), write(fd, text, strlen(text)));
 	return fd;
 }
 

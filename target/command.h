@@ -130,6 +130,7 @@ struct command {
 		put_next; /* bytes to move; where the next extent begins, and the next data-in */
 	unsigned extents_active, extents_putting;
 	struct range_hold range;
+	void (*flushed)(struct command *cmd); /* command_flush() goes on there */
 
 	/* what is not at rest: requests in the backend, transfers in the mover, messages */
 	unsigned pending;
@@ -181,8 +182,10 @@ bool command_check_direction(struct command *cmd, bool data_in);
 /* A request of the backend that belongs to no extent (a flush, a discard), in
  * cmd->extents[0].request, whose `done` must begin with command_rest(). */
 void command_backend_submit(struct command *cmd);
-/* What the store has cached goes to stable storage; then GOOD, or what failed. */
-void command_flush(struct command *cmd);
+/* What the store has cached goes to stable storage; then `then` goes on with the command, or it
+ * ends with what failed. command_good() is the end of a command that is nothing but that. */
+void command_flush(struct command *cmd, void (*then)(struct command *cmd));
+void command_good(struct command *cmd);
 
 /* ---- for transfer.c and opcodes.c ---- */
 

@@ -160,11 +160,17 @@ static void flushed(struct backend_request *r, int status)
 	if (status)
 		command_fail_errno(cmd, -status, true);
 	else
-		command_finish(cmd, SCSI_GOOD);
+		cmd->flushed(cmd);
 }
 
-void command_flush(struct command *cmd)
+void command_good(struct command *cmd)
 {
+	command_finish(cmd, SCSI_GOOD);
+}
+
+void command_flush(struct command *cmd, void (*then)(struct command *cmd))
+{
+	cmd->flushed = then;
 	cmd->extents[0].request = (struct backend_request){
 		.operation = BACKEND_FLUSH,
 		.done = flushed,

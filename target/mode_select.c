@@ -137,7 +137,7 @@ void modes_select(struct command *cmd)
 	/* With the cache off everything that had GOOD status is on stable storage: what was cached
 	 * before, too. */
 	if (before.write_cache && !s.write_cache)
-		command_flush(cmd);
+		command_flush(cmd, command_good);
 	else
 		command_finish(cmd, SCSI_GOOD);
 }

@@ -144,7 +144,7 @@ bool sbc_synchronize_cache_parse(struct command *cmd)
  * that it comes after does no harm. */
 void sbc_synchronize_cache(struct command *cmd)
 {
-	command_flush(cmd);
+	command_flush(cmd, command_good);
 }
 
 bool sbc_pre_fetch_parse(struct command *cmd)

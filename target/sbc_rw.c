@@ -46,16 +46,9 @@ bool sbc_read_write_parse(struct command *cmd)
 	return take_block(cmd, &b, sbc_max_transfer(cmd), length_field(cmd));
 }
 
-static void flushed(struct backend_request *r, int status)
+static void read_start(struct command *cmd)
 {
-	struct command *cmd = container_of(r, struct command_extent, request)->cmd;
-
-	if (!command_rest(cmd))
-		return;
-	if (status)
-		command_fail_errno(cmd, -status, true);
-	else
-		transfer_start(cmd, &transfer_read);
+	transfer_start(cmd, &transfer_read);
 }
 
 /* FUA on a READ: nothing is told that a loss of power could take back. What is newer in the write
@@ -64,15 +57,10 @@ void sbc_read(struct command *cmd)
 {
 	const struct device *d = cmd->nexus->device;
 
-	if (!cmd->fua || !atomic_load_explicit(&d->write_cache, memory_order_relaxed)) {
-		transfer_start(cmd, &transfer_read);
-		return;
-	}
-	cmd->extents[0].request = (struct backend_request){
-		.operation = BACKEND_FLUSH,
-		.done = flushed,
-	};
-	command_backend_submit(cmd);
+	if (cmd->fua && atomic_load_explicit(&d->write_cache, memory_order_relaxed))
+		command_flush(cmd, read_start);
+	else
+		read_start(cmd);
 }
 
 void sbc_write(struct command *cmd)

@@ -159,5 +159,7 @@ void failure_line(const char *portal, int error, unsigned login_status, const ch
 void put_text(struct json_object *o, const char *key, const char *value); /* NULL: null */
 void put_number(struct json_object *o, const char *key, uint64_t value);
 void put_bool(struct json_object *o, const char *key, bool value);
+/* What a record is of: "target", "portal", "tpgt" and "transport". */
+void put_node(struct json_object *o, const struct node_record *r);
 /* One more line in the list `key`, which is made with its first. */
 void put_line(struct json_object *o, const char *key, const char *line);

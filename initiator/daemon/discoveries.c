@@ -19,18 +19,13 @@ static int list_target(void *arg, const struct node_record *r, const char *why)
 {
 	struct discovery_list *l = arg;
 	struct json_object *o;
-	char portal[RECORDS_ADDRESS_SIZE + 16];
 
 	(void)why;
 	if (!r || strcmp(r->discovery_address, l->record->address) != 0 ||
 		r->discovery_port != l->record->port)
 		return 0;
 	o = json_object_new_object();
-	address_print_named(r->address, r->port, portal, sizeof(portal));
-	put_text(o, "target", r->target_name);
-	put_text(o, "portal", portal);
-	put_number(o, "tpgt", r->tpgt);
-	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+	put_node(o, r);
 	json_object_array_add(l->targets, o);
 	return 0;
 }

@@ -80,13 +80,8 @@ struct part {
 static struct json_object *entry_new(const struct node_record *r)
 {
 	struct json_object *o = json_object_new_object();
-	char portal[RECORDS_ADDRESS_SIZE + 16];
 
-	address_print_named(r->address, r->port, portal, sizeof(portal));
-	put_text(o, "target", r->target_name);
-	put_text(o, "portal", portal);
-	put_number(o, "tpgt", r->tpgt);
-	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+	put_node(o, r);
 	return o;
 }
 

@@ -24,18 +24,13 @@ static int list_each(void *arg, const struct node_record *r, const char *why)
 {
 	struct node_list *list = arg;
 	struct json_object *o, *settings;
-	char portal[RECORDS_ADDRESS_SIZE + 16];
 
 	if (!r) {
 		put_line(list->reply, "warnings", why);
 		return 0;
 	}
 	o = json_object_new_object();
-	address_print_named(r->address, r->port, portal, sizeof(portal));
-	put_text(o, "target", r->target_name);
-	put_text(o, "portal", portal);
-	put_number(o, "tpgt", r->tpgt);
-	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+	put_node(o, r);
 	if (json_object_array_length(list->nodes) < SETTINGS_MAX) {
 		settings = json_object_new_object();
 		node_record_each(r, list->show_secrets, add_setting, settings);

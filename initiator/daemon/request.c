@@ -138,6 +138,17 @@ void put_bool(struct json_object *o, const char *key, bool value)
 	json_object_object_add(o, key, json_object_new_boolean(value));
 }
 
+void put_node(struct json_object *o, const struct node_record *r)
+{
+	char portal[RECORDS_ADDRESS_SIZE + 16];
+
+	address_print_named(r->address, r->port, portal, sizeof(portal));
+	put_text(o, "target", r->target_name);
+	put_text(o, "portal", portal);
+	put_number(o, "tpgt", r->tpgt);
+	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+}
+
 void put_line(struct json_object *o, const char *key, const char *line)
 {
 	struct json_object *list;

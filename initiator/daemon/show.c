@@ -224,14 +224,9 @@ static struct json_object *show_session(const struct daemon_session *s)
 	struct json_object *o = json_object_new_object();
 	const struct node_record *r = &s->record;
 	struct ini_session_info info;
-	char portal[RECORDS_ADDRESS_SIZE + 16];
 
-	address_print_named(r->address, r->port, portal, sizeof(portal));
 	put_number(o, "session", s->number);
-	put_text(o, "target", r->target_name);
-	put_text(o, "portal", portal);
-	put_number(o, "tpgt", r->tpgt);
-	put_text(o, "transport", node_transport_name((enum node_transport)r->transport));
+	put_node(o, r);
 	put_text(o, "state", session_state_name(s));
 	json_object_object_add(o, "timeouts", show_timeouts(r));
 	json_object_object_add(o, "chap", show_chap(r));

@@ -108,6 +108,7 @@ struct discovery_record {
 	char username_in[RECORDS_SECRET_SIZE], password_in[RECORDS_SECRET_SIZE];
 	char chap_algs[64];
 	uint32_t login_timeout; /* discovery.sendtargets.timeo.login_timeout */
+	uint32_t reopen_max;	/* discovery.sendtargets.reopen_max */
 };
 
 /* ---- one record in memory (settings.c) ---- */

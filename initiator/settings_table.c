@@ -108,6 +108,7 @@ static const struct setting discovery_rows[] = {
 	ROW("discovery.sendtargets.auth.chap_algs", ALGORITHMS, chap_algs,
 		.initial = CHAP_ALGORITHMS),
 	NUMBER("discovery.sendtargets.timeo.login_timeout", login_timeout, 1, DAY, "15"),
+	NUMBER("discovery.sendtargets.reopen_max", reopen_max, 0, 1000, "5"),
 };
 #undef RECORD
 
@@ -137,7 +138,6 @@ static const char *const discovery_passed_over[] = {
 	"discovery.type",
 	"discovery.sendtargets.use_discoveryd",
 	"discovery.sendtargets.discoveryd_poll_inval",
-	"discovery.sendtargets.reopen_max",
 	"discovery.sendtargets.timeo.*",
 	"discovery.sendtargets.iscsi.*",
 	NULL,

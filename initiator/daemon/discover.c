@@ -10,6 +10,10 @@
 #include "initiator/daemon/sessions.h"
 #include "initiator/discovery.h"
 
+/* Long enough for a target to be done with the connection that it dropped; short for a person who
+ * waits for the answer. */
+#define DISCOVER_AGAIN_NS (LOOP_NS_PER_S / 2)
+
 /* One discovery under way. */
 struct discover {
 	struct daemon *daemon;
@@ -17,14 +21,18 @@ struct discover {
 	struct list link; /* in daemon.discoveries */
 	struct discovery_record record;
 	char portal[RECORDS_ADDRESS_SIZE + 16];
+	struct address address; /* of the portal, once it is known */
 	struct discovery *discovery;
-	bool cancelled, forget; /* forget: no record is made or changed */
+	struct loop_timer again; /* asks once more */
+	unsigned lost;		 /* connections so far */
+	bool cancelled, forget;	 /* forget: no record is made or changed */
 };
 
 static void discover_free(struct discover *x)
 {
 	struct daemon *d = x->daemon;
 
+	loop_timer_cancel(&x->again);
 	list_remove(&x->link);
 	d->busy--;
 	explicit_bzero(&x->record, sizeof(x->record));
@@ -127,6 +135,24 @@ static void answer_found(struct discover *x, const struct discovery_result *resu
 	discover_free(x);
 }
 
+/* A target that took the connection and then dropped it: tgt does when the request reaches it
+ * before the completion of its own last login response. */
+static bool dropped(const struct discover *x, const struct discovery_result *result)
+{
+	return (result->error == -ECONNRESET || result->error == -EPIPE) && !x->cancelled;
+}
+
+static bool asked_again_later(struct discover *x, const struct discovery_result *result)
+{
+	if (!dropped(x, result) || x->lost >= x->record.reopen_max ||
+		loop_timer_arm(x->daemon->loop, &x->again, DISCOVER_AGAIN_NS) < 0)
+		return false;
+	x->lost++;
+	log_info("discovery", "%s: %s; asking again (%u of %u)", x->portal, result->why, x->lost,
+		x->record.reopen_max);
+	return true;
+}
+
 static void found(void *owner, const struct discovery_result *result)
 {
 	struct discover *x = owner;
@@ -137,6 +163,8 @@ static void found(void *owner, const struct discovery_result *result)
 		answer_found(x, result);
 		return;
 	}
+	if (asked_again_later(x, result))
+		return;
 	failure_line(
 		x->portal, result->error, result->login_status, result->why, line, sizeof(line));
 	discover_fail(x, failure_status(result->error, result->login_status), line);
@@ -144,14 +172,14 @@ static void found(void *owner, const struct discovery_result *result)
 
 /* ---- asking ---- */
 
-static int ask(struct discover *x, const struct address *portal)
+static int ask(struct discover *x)
 {
 	const struct discovery_record *r = &x->record;
 	struct discovery_config config = {
 		.loop = x->daemon->loop,
 		.mover = daemon_movers_find(x->daemon->movers, (enum node_transport)r->transport,
-			(enum node_provider)r->provider, portal),
-		.portal = *portal,
+			(enum node_provider)r->provider, &x->address),
+		.portal = x->address,
 		.initiator_name = records_initiator_name(x->daemon->records),
 		.login_timeout_ns = r->login_timeout * LOOP_NS_PER_S,
 	};
@@ -163,21 +191,32 @@ static int ask(struct discover *x, const struct address *portal)
 	return err < 0 ? err : discovery_start(&config, found, x, &x->discovery);
 }
 
+static void ask_or_fail(struct discover *x)
+{
+	char line[SESSION_WHY_SIZE];
+	int err = x->cancelled ? -ECANCELED : ask(x);
+
+	if (err == 0)
+		return;
+	failure_line(x->portal, err, 0, NULL, line, sizeof(line));
+	discover_fail(x, failure_status(err, 0), line);
+}
+
+static void ask_again(struct loop_timer *t)
+{
+	ask_or_fail(container_of(t, struct discover, again));
+}
+
 static void resolved(void *owner, const struct address *portal, const char *why)
 {
 	struct discover *x = owner;
-	char line[SESSION_WHY_SIZE];
-	int err;
 
 	if (!portal) {
 		discover_fail(x, STATUS_UNREACHABLE, why);
 		return;
 	}
-	err = x->cancelled ? -ECANCELED : ask(x, portal);
-	if (err == 0)
-		return;
-	failure_line(x->portal, err, 0, NULL, line, sizeof(line));
-	discover_fail(x, failure_status(err, 0), line);
+	x->address = *portal;
+	ask_or_fail(x);
 }
 
 /* "auth": {"username": ..., "password": ..., ...}, named as discovery.sendtargets.auth.* are. */
@@ -246,6 +285,7 @@ void discover_handle(struct daemon *d, struct control_request *r, struct json_ob
 	}
 	x->daemon = d;
 	x->request = r;
+	x->again.expired = ask_again;
 	d->busy++;
 	list_append(&d->discoveries, &x->link);
 	status = prepare(x, &f, json, why);
@@ -263,5 +303,7 @@ void discover_stop(struct daemon *d)
 		x->cancelled = true;
 		if (x->discovery)
 			discovery_cancel(x->discovery);
+		else if (loop_timer_armed(&x->again))
+			ask_or_fail(x);
 	}
 }

@@ -293,6 +293,79 @@ static void failures_have_their_status_and_line(void **state)
 	request_free(&r);
 }
 
+static const struct discovery_result dropped_it = {
+	.error = -ECONNRESET, .why = "the target closed the connection"};
+
+static void half_a_second_passes(struct kit *k)
+{
+	loop_advance(k->d.loop, LOOP_NS_PER_S / 2);
+	turns(&k->d);
+}
+
+static void a_target_that_drops_the_connection_is_asked_again(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r;
+
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
+	resolves();
+	it.found(it.owner, &dropped_it);
+	turns(&k->d);
+	assert_int_equal(1, it.asked); /* not at once */
+	half_a_second_passes(k);
+	assert_int_equal(2, it.asked);
+	assert_non_null(strstr(logged, "closed the connection; asking again (1 of 5)"));
+	finds(two, 2);
+	assert_non_null(strstr(answer(&r), "\"target\":\"" B "\""));
+	assert_int_equal(0, k->d.busy);
+	request_free(&r);
+}
+
+static void a_target_that_always_drops_it_is_asked_as_often_as_the_record_says(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r;
+	struct discovery_record whom;
+
+	discovery_record_default(&whom, NODE_TRANSPORT_ISER);
+	strcpy(whom.address, "192.0.2.1");
+	assert_int_equal(5, whom.reopen_max);
+	whom.reopen_max = 2;
+	assert_int_equal(0, records_discovery_write(k->d.records, &whom, kit_why));
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
+	resolves();
+	for (unsigned i = 0; i < 2; i++) {
+		it.found(it.owner, &dropped_it);
+		half_a_second_passes(k);
+	}
+	assert_int_equal(0, r.answered);
+	assert_int_equal(3, it.asked);
+	it.found(it.owner, &dropped_it);
+	assert_int_equal(STATUS_UNREACHABLE, r.status);
+	assert_non_null(strstr(r.error, "192.0.2.1:3260: the target closed the connection"));
+	half_a_second_passes(k);
+	assert_int_equal(3, it.asked);
+	assert_int_equal(0, k->d.busy);
+	request_free(&r);
+}
+
+static void the_end_does_not_wait_for_the_next_time(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r;
+
+	begin(&k->d, &r, "{\"portal\": \"192.0.2.1\"}");
+	resolves();
+	it.found(it.owner, &dropped_it);
+	discover_stop(&k->d);
+	assert_int_equal(1, r.answered);
+	assert_int_equal(STATUS_FAILED, r.status);
+	assert_int_equal(1, it.asked);
+	assert_true(list_empty(&k->d.discoveries));
+	half_a_second_passes(k);
+	request_free(&r);
+}
+
 static void a_portal_is_needed_and_a_daemon_that_goes_on(void **state)
 {
 	struct kit *k = *state;
@@ -346,6 +419,9 @@ int main(void)
 		KIT_TEST(failures_have_their_status_and_line),
 		KIT_TEST(a_portal_is_needed_and_a_daemon_that_goes_on),
 		KIT_TEST(the_end_cancels_what_is_under_way),
+		KIT_TEST(a_target_that_drops_the_connection_is_asked_again),
+		KIT_TEST(a_target_that_always_drops_it_is_asked_as_often_as_the_record_says),
+		KIT_TEST(the_end_does_not_wait_for_the_next_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

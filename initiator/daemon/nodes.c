@@ -77,21 +77,16 @@ void node_handle_list(struct daemon *d, struct control_request *r, struct json_o
 
 /* ---- node-new ---- */
 
-/* A status and a line, if there is a record already, usable or not. */
-static int check_new(struct daemon *d, const struct node_record *r, char why[RECORDS_WHY_SIZE])
+/* One that is there already is made anew, as iscsiadm does; its session goes on as it is. One that
+ * cannot be read is for a person to mend. */
+static int write_new(struct daemon *d, const struct node_record *r, char why[RECORDS_WHY_SIZE])
 {
 	struct record_filter key = {r->target_name, r->address, (uint16_t)r->port, -1, r->iface};
 	struct node_record old;
 	int err = records_read(d->records, &key, &old, why);
 
 	explicit_bzero(&old, sizeof(old));
-	if (err == -ENOENT)
-		return STATUS_OK;
-	if (err < 0)
-		return STATUS_DATABASE;
-	snprintf(why, RECORDS_WHY_SIZE, "there is a record already: %s at %s,%u", r->target_name,
-		r->address, r->port);
-	return STATUS_EXISTS;
+	return err < 0 && err != -ENOENT ? err : records_write(d->records, r, why);
 }
 
 void node_handle_new(struct daemon *d, struct control_request *r, struct json_object *json)
@@ -100,7 +95,6 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	struct request_filter f;
 	struct node_record record;
 	char why[RECORDS_WHY_SIZE];
-	int status;
 
 	if (!request_filter(r, json, &f))
 		return;
@@ -117,10 +111,7 @@ void node_handle_new(struct daemon *d, struct control_request *r, struct json_ob
 	record.port = f.record.port;
 	record.tpgt = f.record.tpgt < 0 ? 1 : (uint32_t)f.record.tpgt;
 	snprintf(record.discovery_type, sizeof(record.discovery_type), "static");
-	status = check_new(d, &record, why);
-	if (status != STATUS_OK)
-		control_fail(r, status, "%s", why);
-	else if (records_write(d->records, &record, why) < 0)
+	if (write_new(d, &record, why) < 0)
 		control_fail(r, STATUS_DATABASE, "%s", why);
 	else
 		control_reply(r, NULL);

@@ -178,14 +178,29 @@ static void a_new_record_is_on_disk(void **state)
 	assert_int_equal(4, n.tpgt);
 	assert_int_equal(NODE_PROVIDER_SOFTIWARP, n.provider);
 	assert_string_equal("static", n.discovery_type);
-	r.answered = 0;
-	node_handle_new(&k->d, &r, r.json);
-	assert_int_equal(STATUS_EXISTS, r.status);
-	assert_string_equal("there is a record already: " TAPE " at 192.0.2.7,3261", r.error);
 	request_free(&r);
 	r = request("{\"target\": \"" TAPE "\"}");
 	node_handle_new(&k->d, &r, r.json);
 	assert_int_equal(STATUS_USAGE, r.status);
+	request_free(&r);
+}
+
+static void a_new_record_takes_the_place_of_the_old_one(void **state)
+{
+	struct kit *k = *state;
+	struct control_request r =
+		request("{\"target\": \"" TAPE "\", \"portal\": \"192.0.2.7:3260,2\","
+			" \"transport\": \"tcp\"}");
+	struct record_filter key = {TAPE, "192.0.2.7", 3260, -1, "default"};
+	struct node_record n = record(TAPE, "192.0.2.7", 1);
+
+	n.startup = NODE_STARTUP_AUTOMATIC;
+	keep(&k->d, &n);
+	node_handle_new(&k->d, &r, r.json);
+	assert_int_equal(STATUS_OK, r.status);
+	assert_int_equal(0, records_read(k->d.records, &key, &n, kit_why));
+	assert_int_equal(2, n.tpgt);
+	assert_int_equal(NODE_STARTUP_MANUAL, n.startup);
 	request_free(&r);
 }
 
@@ -286,6 +301,7 @@ int main(void)
 		KIT_TEST(a_record_with_a_mistake_is_not_made_anew_but_can_be_deleted),
 		KIT_TEST(a_list_of_very_many_leaves_settings_out),
 		KIT_TEST(a_new_record_is_on_disk),
+		KIT_TEST(a_new_record_takes_the_place_of_the_old_one),
 		KIT_TEST(an_update_changes_all_that_match),
 		KIT_TEST(bad_updates_are_refused_and_change_nothing),
 		KIT_TEST(a_record_in_use_is_not_deleted),

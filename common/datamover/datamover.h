@@ -175,9 +175,9 @@ struct dm_conn {
 	const struct dm_upcalls *up;
 	void *owner;
 	const struct dm_sequence *sequence;
-	/* True when the mover checksums what it sends (TCP data digest, MPA CRC): memory that
-	 * others may change while it is sent must then be copied first. Set by dm_enable() at the
-	 * latest. */
+	/* True when the mover sums memory and sends it after that (TCP data digest, MPA CRC): what
+	 * others may change meanwhile must then be copied first. Set by dm_enable() at the latest.
+	 */
 	bool checksums_data;
 	/* True for iSER: RFC 7145's keys are negotiated, digests are None. */
 	bool rdma;

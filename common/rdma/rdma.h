@@ -167,7 +167,7 @@ struct rdma_provider { /* first member of each provider's own */
 struct rdma_conn { /* likewise */
 	const struct rdma_ops *ops;
 	void *owner;
-	bool checksums_data; /* valid once established */
+	bool checksums_data; /* as in struct dm_conn; valid once established */
 };
 
 /* -ENOMEM; -EAGAIN when the memlock limit is too small (the provider has logged need and limit). */

@@ -195,7 +195,8 @@ static void get_info(const struct rdma_conn *base, struct rdma_conn_info *ret)
 
 	*ret = (struct rdma_conn_info){
 		.provider = verbs_ops.name,
-		.crc = c->base.checksums_data,
+		/* InfiniBand and RoCE have their invariant CRC in every packet. */
+		.crc = c->device && !c->device->caps.iwarp,
 		.bytes_sent = c->bytes_sent,
 		.bytes_received = c->bytes_received,
 	};

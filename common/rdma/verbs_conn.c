@@ -173,8 +173,7 @@ void verbs_conn_settle(struct verbs_conn *c)
 	if (ibv_query_port(c->id->verbs, c->id->port_num, &port) == 0)
 		c->mtu = 128u << port.active_mtu;
 	rnr_timer_set(c);
-	/* The invariant CRC of InfiniBand and RoCE covers every packet. */
-	c->base.checksums_data = !c->device->caps.iwarp;
+	c->base.checksums_data = c->device->caps.sums_in_place;
 }
 
 /* ---- its end ---- */

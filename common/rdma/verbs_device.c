@@ -41,6 +41,10 @@ static uint32_t message_limit(struct ibv_context *context, uint8_t ports)
 	return least;
 }
 
+/* Linux siw sends a user's pages by reference, after it has computed MPA's CRC over them. Adapters
+ * and rxe sum the packet that they have fetched. */
+#define SIW_VENDOR 0x626d74u
+
 int verbs_device_query(struct ibv_context *context, struct verbs_caps *ret)
 {
 	const unsigned window_types = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -57,6 +61,7 @@ int verbs_device_query(struct ibv_context *context, struct verbs_caps *ret)
 		.reads_in = clip_u8(a.max_qp_rd_atom),
 		.reads_out = clip_u8(a.max_qp_init_rd_atom),
 		.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP,
+		.sums_in_place = a.vendor_id == SIW_VENDOR,
 		.windows = a.device_cap_flags & window_types,
 		.send_invalidate = a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS,
 	};

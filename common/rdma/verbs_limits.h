@@ -18,7 +18,8 @@ struct verbs_caps {
 	uint32_t max_windows;
 	uint8_t reads_in, reads_out; /* RDMA Reads of a queue pair, served and outstanding */
 	bool iwarp;
-	bool windows;	      /* memory windows of type 2 */
+	bool sums_in_place; /* what is sent is summed where it lies, and fetched again after that */
+	bool windows;	    /* memory windows of type 2 */
 	bool send_invalidate; /* Send with Invalidate */
 };
 

@@ -104,6 +104,9 @@ fuzz-bin: $(FUZZ_BIN)
 JOBS     := $(shell nproc)
 SUBMAKE  := $(MAKE) --no-print-directory -j$(JOBS)
 packages  = $(if $(SKIP_PACKAGES),,@tests/packages.sh $(1))
+# Without QEMU or debootstrap the guest's tests skip themselves, with the reason.
+vm_packages = $(if $(SKIP_PACKAGES),,-@tests/packages.sh vm)
+VM_LIMIT := 6000
 E2E      := $(sort $(wildcard tests/e2e/*.sh))
 THREADS  := $(BUILD)/tsan/tests/pair/test_threads
 PEERS    := $(sort $(wildcard tests/peers/*.sh))
@@ -117,14 +120,16 @@ programs: $(BIN)
 
 vm-bin: $(VM_BIN)
 
-check: ## install what the tests need, build and run all of them
+GUEST ?= 1
+check: ## install what the tests need, build and run all of them (GUEST=0: but those in the guest of check-vm)
 	$(call packages,check)
-	@$(SUBMAKE) VARIANT=release programs tests-bin
+	$(if $(filter 1,$(GUEST)),$(vm_packages))
+	@$(SUBMAKE) VARIANT=release programs tests-bin vm-bin
 	@$(SUBMAKE) VARIANT=asan programs tests-bin fuzz-bin
 	@$(SUBMAKE) VARIANT=tsan programs $(THREADS)
 	@tests/run.sh -j $(JOBS) -l release $(UNIT_BIN) $(PAIR_BIN) -- -l asan $(subst $(OUT),$(BUILD)/asan,$(UNIT_BIN) $(PAIR_BIN) $(FUZZ_BIN)) \
 		-- -j 1 -l release $(E2E) $(PEERS) -- -l asan $(E2E) \
-		-- -l tsan $(THREADS) tests/e2e/threads.sh
+		-- -l tsan $(THREADS) tests/e2e/threads.sh $(if $(filter 1,$(GUEST)),-- -l release -t $(VM_LIMIT) tests/vm/all.sh)
 
 check-unit: ## unit tests of one variant (VARIANT=release, asan or tsan)
 	@$(SUBMAKE) tests-bin
@@ -165,9 +170,9 @@ check-peers: ## against libiscsi, QEMU and tgt
 	@tests/run.sh -l $(VARIANT) $(PEERS)
 
 check-vm: ## against the kernel's iSER, LIO, tgt, libiscsi over siw and rxe, in a Debian guest
-	-$(call packages,vm)
+	$(vm_packages)
 	@$(SUBMAKE) VARIANT=release programs vm-bin
-	@LIMIT=6000 tests/run.sh -l release tests/vm/all.sh
+	@tests/run.sh -l release -t $(VM_LIMIT) tests/vm/all.sh
 
 check-rdma: ## the same on this host's own RDMA device, without a guest (DEVICE=rxe0, mlx5_0, ...)
 	@$(SUBMAKE) VARIANT=release programs vm-bin

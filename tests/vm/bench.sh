@@ -19,10 +19,11 @@ for p in isertd isertadm iserd iseradm; do strip -o "$scratch/bin/$p" "$build/$p
 	echo "RUNTIME=${RUNTIME:-3}"
 	echo 'STORE=$IN_MEMORY'
 	echo "device_up ${DEVICE:-rxe}"
+	echo bench_begin
 	for ((i = 0; i < rounds; i++)); do cat "$here/bench_round"; done
 } >"$scratch/cells"
 rm -f "$out/figures"
-"$here/guest.sh" -c "${CPUS:-2}" -t 3000 "$scratch" "$out" || exit $?
+"$here/guest.sh" -p -c "${CPUS:-2}" -t 3000 "$scratch" "$out" || exit $?
 
 # One line per load: medians of the rounds, and what isertd is of the better of LIO and tgt in the same round: the
 # median of that, its least and its most. Then the roof, and what iserd with isertd is of it: a read is the target's

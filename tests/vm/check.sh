@@ -1,14 +1,19 @@
 #!/bin/bash
 # The matrix of peers, in the guest: boots it, runs the cells of a list, judges its kernel's log. Prints TAP.
 #   tests/vm/check.sh BUILD LOGS [CELLS...]   BUILD: folder with the programs; CELLS: names of files of tests/vm/cells, or
-# paths of other lists. All lists of tests/vm/cells run by default, as many guests at a time as there are CPUs, and one more. A failed run's logs stay in LOGS.
+# paths of other lists. All lists of tests/vm/cells run by default, as many guests at a time as there are CPUs, and two more. A failed run's logs stay in LOGS.
 # Ends with 77, and the reason, where the guest cannot be had. Called by `make check-vm`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
 logs=$2
 shift 2
-[ $# -gt 0 ] || set -- $(cd "$here/cells" && ls)
+# Longest first, by what each list says of itself, so that no long one begins when the others have ended.
+lists_all() {
+	awk 'FNR == 1 { seconds[FILENAME] = 0 } /^# seconds: / { seconds[FILENAME] = $3 }
+		END { for (f in seconds) print seconds[f], f }' "$here"/cells/* | sort -k1,1nr -k2 | sed 's|.*/||'
+}
+[ $# -gt 0 ] || set -- $(lists_all)
 mkdir -p "$logs" && logs=$(cd "$logs" && pwd)
 
 command -v qemu-system-x86_64 >/dev/null || { echo "qemu-system-x86_64 is not installed" && exit 77; }
@@ -80,6 +85,7 @@ guest_run() { # cells
 	times >"$scratch/$1.times"
 	echo "# it took $((SECONDS - start)) s, of processors (user, system) $(tail -n 1 "$scratch/$1.times")" >>"$scratch/$1.tap"
 	cp "$scratch/$1.tap" "$logs/$1/tap"
+	echo "# $1: over after $((SECONDS - start)) s, $(grep -c '^not ok' "$scratch/$1.tap") failed"
 }
 
 count=0 failed=0
@@ -97,9 +103,9 @@ show() { # cells: its lines, counted anew
 	grep -q '^not ok' "$scratch/$1.tap" && echo "# console and logs of $1: $logs/$1"
 }
 
-# A guest waits for half of its time: one more than there are CPUs, if they all have memory.
-limit=$(($(nproc) + 1))
-[ "$limit" -gt 4 ] && limit=4
+# A guest waits for half of its time: two more than there are CPUs, if they all have memory.
+limit=$(($(nproc) + 2))
+[ "$limit" -gt 6 ] && limit=6
 room=$(awk '/^MemAvailable/ { print int($2 / 1600000) }' /proc/meminfo)
 [ "$room" -ge "$limit" ] || limit=$((room > 1 ? room : 1))
 for cells in "$@"; do

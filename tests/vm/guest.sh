@@ -1,6 +1,8 @@
 #!/bin/bash
 # Boots the guest, runs one job in it, and prints what the job prints.
-#   tests/vm/guest.sh [-m MIB] [-c CPUS] [-t SECONDS] JOB RESULTS
+#   tests/vm/guest.sh [-m MIB] [-c CPUS] [-t SECONDS] [-p] JOB RESULTS
+# -p: the virtual CPUs run side by side, each on a thread of the host; the job then begins with one of them, and brings
+# the others up by cpus_online() of lib.sh.
 # JOB is a folder with a program `main`, which runs as root in the guest with the job as its working folder and
 # prints TAP; what it leaves in /results arrives in the folder RESULTS, beside console.log. Ends with 0 when
 # the job ran to its end, with 77 where there can be no guest. Called by check.sh and bench.sh.
@@ -10,11 +12,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 memory=3072
 cpus=2
 limit=900
-while getopts m:c:t: option; do
+parallel=0
+while getopts m:c:t:p option; do
 	case $option in
 	m) memory=$OPTARG ;;
 	c) cpus=$OPTARG ;;
 	t) limit=$OPTARG ;;
+	p) parallel=1 ;;
 	*) exit 2 ;;
 	esac
 done
@@ -42,15 +46,21 @@ accelerator() {
 accel=$(accelerator)
 case "$accel" in
 kvm) cpu=host ;;
-# One thread for all virtual CPUs: with one each, QEMU 7.2 makes the 6.12 kernel stumble over its own patching.
+# One thread for all virtual CPUs: with one each, QEMU 7.2 makes the 6.12 kernel stumble over its own patching, which it
+# does while it boots, loads modules and makes devices: with -p there is one CPU until that is over.
 tcg) accel=tcg,thread=single cpu=max,la57=off ;;
 esac
+more=
+if [ $parallel = 1 ] && [ "$cpu" != host ]; then
+	accel=tcg,thread=multi
+	more="maxcpus=1 tsc=reliable "
+fi
 
 mkdir -p "$results"
 scratch=$(mktemp -d /tmp/iseran-vm.XXXXXX) || exit 1
 tar -C "$job" -cf "$scratch/job.tar" . || exit 1
 # no_timer_check, nowatchdog: a busy host makes an emulated guest look stuck where it is only slow.
-kernel="console=ttyS0 loglevel=5 mitigations=off panic=-1 oops=panic no_timer_check nowatchdog rcupdate.rcu_cpu_stall_timeout=120"
+kernel="${more}console=ttyS0 loglevel=5 mitigations=off panic=-1 oops=panic no_timer_check nowatchdog rcupdate.rcu_cpu_stall_timeout=120"
 boot() { # prints the job's lines as they come, returns QEMU's status
 	rm -f "$results"/serial "$results"/dmesg "$results"/*.log
 	TMPDIR=$scratch timeout -k 5 "$limit" $qemu -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory" \

@@ -1,5 +1,5 @@
 # Measurements, turn by turn within one boot: every round starts each target anew and runs every load on it.
-#   bench_roof; bench_kernel TARGET; bench_iserd TARGET; bench_libiscsi TARGET; bench_nvme
+#   bench_begin; bench_roof; bench_disk TARGET INITIATOR; bench_iserd TARGET; bench_libiscsi TARGET; bench_nvme
 # Each figure is a line in /results/figures: what, who, load, value, unit. Sourced by main; read by bench.sh.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2086
 
@@ -9,6 +9,18 @@ IN_MEMORY="backend: memory, size: ${SIZE_MIB}M" # as LIO has it; tgt has a file 
 LOADS="4k-randread-qd1:randread:4k:1 4k-randread-qd16:randread:4k:16 4k-randwrite-qd1:randwrite:4k:1
 	4k-randwrite-qd16:randwrite:4k:16 256k-read-qd8:read:256k:8 256k-write-qd8:write:256k:8"
 
+# Both CPUs, once what the kernel patches itself for is there. The initiators have the first, a target that is a process the
+# second, as an administrator would place them; LIO and nvmet are threads of the kernel, which places them.
+bench_begin() {
+	load_modules fuse loop ib_iser sd_mod sg target_core_mod iscsi_target_mod ib_isert nvmet nvmet-rdma nvme-rdma
+	modprobe brd rd_nr=1 rd_size=131072
+	initiator_use kernel
+	cpus_online
+	set -- "$(nproc)"
+	[ "$1" -gt 1 ] || return
+	taskset -pc 0 $$ >/dev/null
+	TARGET_ON="taskset -c 1-$(($1 - 1))"
+}
 figure() { # initiator, target, load, value, unit
 	printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>$R/figures
 	echo "# $1 $2 $3 $4 $5"
@@ -64,8 +76,6 @@ bench_libiscsi() { # target
 bench_nvme() {
 	local n=/sys/kernel/config/nvmet dev
 	story "bench: nvme-rdma with nvmet-rdma on $DEVICE"
-	modprobe brd rd_nr=1 rd_size=131072
-	load_modules nvmet nvmet-rdma nvme-rdma
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 	mkdir -p $n/subsystems/s0/namespaces/1 $n/ports/1
 	echo 1 >$n/subsystems/s0/attr_allow_any_host
@@ -89,7 +99,7 @@ bench_roof() {
 	for row in ib_read_lat:4096:500 ib_write_lat:4096:500 ib_read_bw:4096:2000 ib_write_bw:4096:2000 ib_read_bw:262144:200 \
 		ib_write_bw:262144:200; do
 		IFS=: read -r tool bytes count <<<"$row"
-		timeout 60 "$tool" -d "$DEVICE" -s "$bytes" -n "$count" -R -F >/dev/null 2>&1 &
+		$TARGET_ON timeout 60 "$tool" -d "$DEVICE" -s "$bytes" -n "$count" -R -F >/dev/null 2>&1 &
 		sleep 2
 		timeout 60 "$tool" -d "$DEVICE" -s "$bytes" -n "$count" -R -F $IP >/tmp/perftest.out 2>&1
 		wait $!

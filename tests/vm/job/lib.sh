@@ -70,6 +70,13 @@ wait_for() { # SECONDS COMMAND...
 		sleep 0.1
 	done
 }
+# guest.sh -p: the CPUs that the kernel did not start by itself.
+cpus_online() {
+	local cpu
+	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
+		[ "$(cat "$cpu")" = 1 ] || echo 1 >"$cpu"
+	done
+}
 load_modules() {
 	local m
 	for m in "$@"; do modprobe "$m" || echo "# module $m is not there"; done

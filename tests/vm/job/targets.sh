@@ -12,6 +12,7 @@ CHAP_NAME=alice CHAP_SECRET=wonderland-1865 BACK_NAME=cheshire BACK_SECRET=looki
 DISK=/tmp/disk
 SIZE_MIB=128
 STORE="backend: file, path: $DISK" # of isertd
+TARGET_ON=			    # what binds a target that is a process to a CPU
 
 target_start() {
 	KIND=$1 AUTH=$2 LUN=0
@@ -58,7 +59,7 @@ isertd_start() { # auth
 }
 isertd_back() {
 	rm -f /tmp/port
-	isertd --config /tmp/isertd.yaml --port-file /tmp/port ${ISERTD_OPTIONS-} >>$R/isertd.log 2>&1 &
+	$TARGET_ON isertd --config /tmp/isertd.yaml --port-file /tmp/port ${ISERTD_OPTIONS-} >>$R/isertd.log 2>&1 &
 	TARGET=$!
 	wait_for 120 test -s /tmp/port || { kill $TARGET; tail -n 5 $R/isertd.log | sed 's/^/# /' && return 1; }
 }
@@ -159,7 +160,7 @@ tgt_start() { # auth
 }
 tgt_back() {
 	# Its TCP portal must not hold the port that its iSER portal listens on.
-	tgtd -f -C 7 --iscsi portal=$IP:$((PORT + 10)) --iser pool_sz_mb=128 >>$R/tgtd.log 2>&1 &
+	$TARGET_ON tgtd -f -C 7 --iscsi portal=$IP:$((PORT + 10)) --iser pool_sz_mb=128 >>$R/tgtd.log 2>&1 &
 	TARGET=$!
 	wait_for 120 tgt_adm --op show --mode sys || return 1
 	tgt_adm --op new --mode target --tid 1 -T $IQN &&

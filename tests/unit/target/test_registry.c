@@ -210,6 +210,21 @@ static void a_session_is_found_by_its_tsih_until_it_is_superseded(void **state)
 	loop_turn(f->loop, 0);
 }
 
+static void a_tsih_in_use_is_passed_over_when_they_come_round(void **state)
+{
+	struct fixture *f = *state;
+	struct session a, b;
+
+	f->registry.last_tsih = UINT16_MAX;
+	assert_int_equal(add(f, &a, "i", 1, "t", &plenty), 0);
+	assert_int_equal(a.entry.tsih, 1); /* never 0 */
+	f->registry.last_tsih = UINT16_MAX;
+	assert_int_equal(add(f, &b, "i", 2, "t", &plenty), 0);
+	assert_int_equal(b.entry.tsih, 2);
+	registry_remove(&a.entry);
+	registry_remove(&b.entry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +236,7 @@ int main(void)
 		cmocka_unit_test(discovery_sessions_never_reinstate_each_other),
 		cmocka_unit_test(limits_count_sessions_of_the_daemon_and_of_the_target),
 		cmocka_unit_test(a_session_is_found_by_its_tsih_until_it_is_superseded),
+		cmocka_unit_test(a_tsih_in_use_is_passed_over_when_they_come_round),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

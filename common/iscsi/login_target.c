@@ -252,11 +252,16 @@ static unsigned check_may_leave_security(struct login *l)
 	return 0;
 }
 
+static bool authenticated(const struct login *l)
+{
+	return l->auth_state == LOGIN_AUTH_DONE ||
+	       (l->auth_state == LOGIN_AUTH_IDLE && !l->auth.chap_required);
+}
+
 static bool may_transit(const struct login *l)
 {
-	if (l->stage == ISCSI_STAGE_SECURITY)
-		return l->auth_state == LOGIN_AUTH_DONE || l->auth_state == LOGIN_AUTH_IDLE;
-	return !key_negotiation_open(&l->keys);
+	return authenticated(l) &&
+	       (l->stage == ISCSI_STAGE_SECURITY || !key_negotiation_open(&l->keys));
 }
 
 static unsigned complete(struct login *l)
@@ -275,7 +280,9 @@ static unsigned complete(struct login *l)
 	return status ? login_wrong(l, status, login_status_text(status)) : 0;
 }
 
-/* The next piece of the answer; with the last one the stage changes, if that was asked for. */
+/* The next piece of the answer; with the last one the stage changes, if that was asked for: by the
+ * request that is answered, for which process() has looked whether it may, and still now. A T bit
+ * that comes only with the request for the rest is for the next request to repeat. */
 static enum login_step respond(struct login *l, const struct iscsi_pdu *request)
 {
 	uint8_t next = request->login.nsg;
@@ -284,7 +291,7 @@ static enum login_step respond(struct login *l, const struct iscsi_pdu *request)
 
 	response_begin(l);
 	last = login_text_piece(l);
-	transit = last && request->login.transit && may_transit(l);
+	transit = last && l->wants_transit && request->login.transit && may_transit(l);
 	l->pdu.login_response.more = !last;
 	if (!transit)
 		return LOGIN_SEND;
@@ -305,6 +312,7 @@ static unsigned process(struct login *l, bool wants_transit)
 {
 	unsigned status;
 
+	l->wants_transit = wants_transit;
 	login_text_begin(l);
 	status = key_negotiation_read(&l->keys, (const char *)l->in, l->in_length, &l->writer);
 	if (status)

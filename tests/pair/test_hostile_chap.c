@@ -29,6 +29,27 @@ static void play_first(struct hostile *h)
 	request(h, SECURITY, h->row->arg, h->row->length);
 }
 
+/* No AuthMethod, but so much else that the answer takes two PDUs; the T bit comes with the request
+ * for the second. */
+static void play_late(struct hostile *h)
+{
+	static const char who[] = WHO;
+	char text[TEXT_SIZE];
+	size_t n = sizeof(who);
+
+	memcpy(text, who, n);
+	for (unsigned i = 0; i < 600; i++)
+		n += (size_t)sprintf(text + n, "%c%c=", 'a' + i % 26, 'a' + i / 26) + 1;
+	hostile_mpa(h);
+	request(h, STAY, text, n);
+	must_go_on(h);
+	assert_true(h->pdu.login_response.more);
+	request(h, *(const uint8_t *)h->row->arg, NULL, 0);
+	must_go_on(h);
+	assert_false(h->pdu.login_response.transit);
+	request(h, *(const uint8_t *)h->row->arg, NULL, 0);
+}
+
 static void play_operational(struct hostile *h)
 {
 	hostile_mpa(h);
@@ -237,6 +258,13 @@ static const struct hostile_row rows[] = {
 	REFUSED("AuthMethod=", "0201", "12.1", play_first, HOSTILE_TEXT(WHO "\0AuthMethod=")),
 	REFUSED("no AuthMethod, and on to the operational stage", "0201", "12.1", play_first,
 		HOSTILE_TEXT(WHO)),
+	REFUSED("no AuthMethod, a long answer, and on to the operational stage with the request "
+		"for "
+		"its rest",
+		"0201", "12.1", play_late, HOSTILE_TEXT("\x81")),
+	REFUSED("no AuthMethod, a long answer, and on to full feature with the request for its "
+		"rest",
+		"0201", "12.1", play_late, HOSTILE_TEXT("\x83")),
 	REFUSED("CHAP_A before AuthMethod", "0200", "12.1.3", play_first,
 		HOSTILE_TEXT(WHO "\0CHAP_A=7")),
 	REFUSED("a response before the challenge", "0200", "12.1.3", play_algorithm,

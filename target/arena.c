@@ -5,17 +5,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/bytes.h"
+#include "common/base/poison.h"
 #include "target/worker.h"
-
-/* A free buffer may not be touched but for the link at its start. */
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define arena_forbid(p, size) __asan_poison_memory_region(p, size)
-#define arena_permit(p, size) __asan_unpoison_memory_region(p, size)
-#else
-#define arena_forbid(p, size) ((void)(p), (void)(size))
-#define arena_permit(p, size) ((void)(p), (void)(size))
-#endif
 
 enum {
 	ARENA_CLASSES = 3,
@@ -45,7 +36,7 @@ static void arena_put_into(struct arena_class *c, void *buffer)
 
 	b->next = c->free;
 	c->free = b;
-	arena_forbid(b + 1, c->size - sizeof(*b));
+	poison(b + 1, c->size - sizeof(*b));
 }
 
 /* Last buffer first, so that they are given out from the front. */
@@ -87,7 +78,7 @@ void arena_free(struct arena *a)
 {
 	if (!a)
 		return;
-	arena_permit(a->memory, a->size);
+	unpoison(a->memory, a->size);
 	alloc_free(a->memory);
 	alloc_free(a);
 }
@@ -101,7 +92,7 @@ void *arena_get(struct arena *a, size_t size, uint32_t *ret_capacity)
 		if (c->size < size || !b)
 			continue;
 		c->free = b->next;
-		arena_permit(b, c->size);
+		unpoison(b, c->size);
 		*ret_capacity = c->size;
 		return b;
 	}

@@ -5,15 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/bytes.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define pool_forbid(p, size) __asan_poison_memory_region(p, size)
-#define pool_permit(p, size) __asan_unpoison_memory_region(p, size)
-#else
-#define pool_forbid(p, size) ((void)(p), (void)(size))
-#define pool_permit(p, size) ((void)(p), (void)(size))
-#endif
+#include "common/base/poison.h"
 
 #define POOL_ALIGNMENT 64
 
@@ -42,7 +34,7 @@ struct pool *pool_new(size_t count, size_t size)
 		goto fail;
 	for (size_t i = 0; i < count; i++)
 		p->free[i] = p->memory + (count - 1 - i) * stride;
-	pool_forbid(p->memory, total);
+	poison(p->memory, total);
 	return p;
 fail:
 	pool_free(p);
@@ -54,7 +46,7 @@ void pool_free(struct pool *p)
 	if (!p)
 		return;
 	if (p->memory)
-		pool_permit(p->memory, p->count * p->stride);
+		unpoison(p->memory, p->count * p->stride);
 	alloc_free(p->memory);
 	alloc_free(p);
 }
@@ -66,13 +58,13 @@ void *pool_get(struct pool *p)
 	if (p->free_count == 0)
 		return NULL;
 	object = p->free[--p->free_count];
-	pool_permit(object, p->stride);
+	unpoison(object, p->stride);
 	return object;
 }
 
 void pool_put(struct pool *p, void *object)
 {
-	pool_forbid(object, p->stride);
+	poison(object, p->stride);
 	p->free[p->free_count++] = object;
 }
 

@@ -151,8 +151,9 @@ void tcp_data_out_header(struct tcp_conn *c)
 	struct tcp_r2t *r = c->tags ? tags_find(c->tags, pdu->data_out.ttt) : NULL;
 	const char *fault;
 
-	/* A tag with another task's ITT is as unknown as one that was never given. */
-	if (!r || r->task->dm.itt != pdu->itt || c->rx.decode_error)
+	/* A tag with another task's ITT, or whose R2T has not left whole, is as unknown as one that
+	 * was never given. */
+	if (!r || r->item || r->task->dm.itt != pdu->itt || c->rx.decode_error)
 		return;
 	fault = data_out_fault(r, pdu);
 	if (fault) {
@@ -188,7 +189,7 @@ void tcp_data_out_done(struct tcp_conn *c)
 	t->progress += c->rx.pdu.data_length;
 	if (r->received < r->length)
 		return;
-	r2t_free(c, r);
+	tcp_get_cancel(c, r);
 	if (t->progress == t->length)
 		tcp_transfer_finish(c, t, 0);
 	if (get_advance(c, task))

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/bytes.h"
+#include "common/base/poison.h"
 
 #define SLAB_ALIGNMENT 64 /* a cache line */
 
@@ -22,6 +23,7 @@ void tcp_slab_release(struct tcp_slab *s)
 	while (chunk) {
 		struct link *next = chunk->next;
 
+		unpoison(chunk, SLAB_ALIGNMENT + s->size * s->per_chunk);
 		alloc_free(chunk);
 		chunk = next;
 	}
@@ -47,8 +49,10 @@ void *tcp_slab_get(struct tcp_slab *s)
 	if (!s->free)
 		slab_grow(s);
 	object = s->free;
-	if (object)
-		s->free = object->next;
+	if (!object)
+		return NULL;
+	unpoison(object, s->size);
+	s->free = object->next;
 	return object;
 }
 
@@ -58,4 +62,5 @@ void tcp_slab_put(struct tcp_slab *s, void *object)
 
 	link->next = s->free;
 	s->free = link;
+	poison(object, s->size);
 }

@@ -180,9 +180,13 @@ static bool tx_send(struct tcp_conn *c, int count, size_t bytes)
 	return n == (ssize_t)bytes;
 }
 
+/* In one turn a connection sends so much: others of the loop wait for theirs. */
+#define TURN_BYTES (4u * 1024 * 1024)
+
 void tcp_tx_ready(struct tcp_conn *c)
 {
 	bool all = true;
+	size_t sent = 0;
 
 	while (all && (c->phase == TCP_OPEN || c->phase == TCP_FLUSHING)) {
 		size_t bytes;
@@ -194,7 +198,8 @@ void tcp_tx_ready(struct tcp_conn *c)
 		count = iscsi_tx_have(&c->tx, c->mover->iov, TCP_IOVECS, &bytes);
 		if (!count)
 			break;
-		all = tx_send(c, count, bytes);
+		sent += bytes;
+		all = tx_send(c, count, bytes) && sent < TURN_BYTES;
 	}
 	if (c->phase != TCP_OPEN && c->phase != TCP_FLUSHING)
 		return;

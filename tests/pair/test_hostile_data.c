@@ -75,6 +75,28 @@ static void play_twice(struct hostile *h)
 	data_out(h, ttt, &right);
 }
 
+/* TTTs can be guessed: a Data-Out right behind its command is here before the R2T has left. */
+static void play_before_r2t(struct hostile *h)
+{
+	static const uint8_t write_16_blocks[10] = {0x2a, [8] = 16};
+	static const struct out right = {.length = 8192};
+	uint8_t bhs[ISCSI_BHS_SIZE];
+	uint32_t ttt;
+
+	begin_write(h);
+	ttt = h->pdu.r2t.ttt + (1 << 12); /* the next generation of that place */
+	data_out(h, h->pdu.r2t.ttt, &right);
+	hostile_forget(h);
+	hostile_bhs(h, bhs, ISCSI_SCSI_COMMAND, 0xa1, 5);
+	put_be32(bhs + 20, 8192);
+	memcpy(bhs + 32, write_16_blocks, sizeof(write_16_blocks));
+	hostile_pdu(h, bhs, NULL, 0);
+	data_out(h, ttt, &right);
+	assert_string_equal(hostile_heard(h), "R2T");
+	assert_int_equal(h->pdu.r2t.ttt, ttt);
+	data_out(h, ttt, &right);
+}
+
 /* One byte at a time: every one a PDU of its own. */
 static void play_bytes(struct hostile *h)
 {
@@ -211,6 +233,8 @@ static const struct hostile_row rows[] = {
 	OUT("a Data-Out of another connection, then the right one", GOOD,
 		"11.7.4: TTTs are of one connection", play_of_another),
 	OUT("the right Data-Out twice", GOOD, "11.7.4: the second is thrown away", play_twice),
+	OUT("the right Data-Out before its R2T has left, and again", "R2T, " GOOD,
+		"11.7.4: the first is thrown away", play_before_r2t),
 	OUT("8,192 Data-Outs of one byte", GOOD, "11.7", play_bytes),
 	OUT("10,000 Data-Outs of no bytes", "nothing", "11.7", play_empty),
 	OUT("a Data-Out for a task that there is not", "nothing", "11.7: it is thrown away",

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Boots the guest, runs one job in it, and prints what the job prints.
 #   tests/vm/guest.sh [-m MIB] [-c CPUS] [-t SECONDS] [-p] JOB RESULTS
-# -p: the virtual CPUs run side by side, each on a thread of the host; the job then begins with one of them, and brings
-# the others up by cpus_online() of lib.sh.
+# -p: the virtual CPUs run side by side, each on a thread of the host, and each a socket of its own, so that the kernel
+# keeps what one has begun (rxe's work, too) on that one; the job then begins with one of them, and brings the others up by
+# cpus_online() of lib.sh.
 # JOB is a folder with a program `main`, which runs as root in the guest with the job as its working folder and
 # prints TAP; what it leaves in /results arrives in the folder RESULTS, beside console.log. Ends with 0 when
 # the job ran to its end, with 77 where there can be no guest. Called by check.sh and bench.sh.
@@ -51,9 +52,9 @@ kvm) cpu=host ;;
 tcg) accel=tcg,thread=single cpu=max,la57=off ;;
 esac
 more=
-if [ $parallel = 1 ] && [ "$cpu" != host ]; then
-	accel=tcg,thread=multi
-	more="maxcpus=1 tsc=reliable "
+if [ $parallel = 1 ]; then
+	cpus="$cpus,sockets=$cpus"
+	[ "$cpu" = host ] || accel=tcg,thread=multi more="maxcpus=1 tsc=reliable "
 fi
 
 mkdir -p "$results"

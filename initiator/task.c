@@ -217,11 +217,23 @@ static bool may_issue(const struct ini_session *s)
 	       s->conn->fsm.state == CONN_LOGGED_IN && window_open(&s->window) && has_slot(s);
 }
 
+/* A LUN that is being reset gets nothing new: the target need not count it among what it resets,
+ * and it would run on beside its own repetition. */
+static bool is_being_reset(const struct ini_session *s, uint16_t lun)
+{
+	return s->tmf.function == ISCSI_TMF_LUN_RESET && s->tmf.lun == lun;
+}
+
 static void kick_list(struct ini_session *s, struct list *l)
 {
-	while (!list_empty(l) && may_issue(s))
-		if (task_issue(s, list_first(l, struct ini_task, link)) < 0)
+	struct ini_task *t, *next;
+
+	list_for_each_safe(t, next, l, link) {
+		if (!may_issue(s))
 			return;
+		if (!is_being_reset(s, t->lun) && task_issue(s, t) < 0)
+			return;
+	}
 }
 
 void session_kick(struct ini_session *s)

@@ -111,6 +111,7 @@ void session_tmf_response(struct ini_session *s, int response)
 		reset_answered(s, &tmf, response);
 	if (task_overdue(s, session_now(s)))
 		session_wake(s, 0); /* it waited for its turn */
+	session_kick(s);	    /* what waited for the end of a reset */
 }
 
 void session_tmf_drop(struct ini_session *s)

@@ -120,6 +120,38 @@ static void a_lun_reset_issues_its_tasks_again(void **state)
 	owner_teardown(&o);
 }
 
+static bool answer_no_reset(struct fake *f, const struct iscsi_pdu *pdu, struct dm_task *task)
+{
+	(void)f;
+	(void)task;
+	return pdu->opcode == ISCSI_TMF_REQUEST;
+}
+
+/* What would be issued while the reset is under way would be issued again when it is answered. */
+static void a_lun_that_is_being_reset_gets_nothing_new(void **state)
+{
+	struct fake_owner o;
+	struct fake_io io;
+	int response = -1;
+
+	(void)state;
+	owner_setup(&o);
+	o.fake->override = answer_no_reset;
+	ini_session_reset_lun(o.session, 0, a_reset_that_was_asked_for_is_told, &response);
+	fake_turns(o.fake);
+	o.fake->sent_count = 0;
+	fake_io_read(&o, &io, 3);
+	fake_turns(o.fake);
+	assert_int_equal(fake_count(o.fake, ISCSI_SCSI_COMMAND), 0);
+	assert_int_equal(io.done, 0);
+	o.fake->override = NULL;
+	fake_seconds(o.fake, 31); /* the reset's time-out, and a new connection */
+	assert_int_equal(response, -ETIMEDOUT);
+	assert_int_equal(io.done, 1);
+	assert_int_equal(io.error, 0);
+	owner_teardown(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +160,7 @@ int main(void)
 		cmocka_unit_test(a_target_that_answers_nothing_loses_its_connection),
 		cmocka_unit_test(an_aborted_task_ends_with_ecanceled),
 		cmocka_unit_test(a_lun_reset_issues_its_tasks_again),
+		cmocka_unit_test(a_lun_that_is_being_reset_gets_nothing_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,12 +33,16 @@ static void check_other_device(struct disk *d, const struct disk_info *now)
 /* What the answers mean. False: the check goes on, by the timer, or by the next login. */
 static bool check_judge(struct disk *d, int error)
 {
+	/* A page that could not be read is no other identity; most likely the target still begins.
+	 */
+	if (error == 0 && *d->info.wwid && !*d->probe->info.wwid)
+		error = -EAGAIN;
 	if (error == 0) {
 		if (disk_update(d, &d->probe->info) < 0)
 			check_other_device(d, &d->probe->info);
 		return true;
 	}
-	if (error == -ENODEV && ++d->absent < DISK_ABSENT_PROBES &&
+	if ((error == -ENODEV || error == -EAGAIN) && ++d->absent < DISK_ABSENT_PROBES &&
 		loop_timer_arm(disk_loop(d), &d->absent_timer, DISK_ABSENT_DELAY_NS) == 0)
 		return false;
 	if (error == -ENODEV) {
@@ -46,7 +50,8 @@ static bool check_judge(struct disk *d, int error)
 		return true;
 	}
 	if (error != -ENOTCONN && error != -ESHUTDOWN && error != -ECANCELED)
-		ini_session_recover(d->session, d->probe->why);
+		ini_session_recover(d->session,
+			error == -EAGAIN ? "a disk does not say which it is" : d->probe->why);
 	return false;
 }
 

@@ -196,7 +196,8 @@ int scsi_sense_to_errno(const struct scsi_sense *s)
 
 		if (e->key == s->key && (e->asc < 0 || e->asc == s->asc) &&
 			(e->ascq < 0 || e->ascq == s->ascq))
-			return e->error;
+			/* A deferred error is another command's: this one was not executed. */
+			return s->deferred && !e->error ? -EAGAIN : e->error;
 	}
 	return -EIO;
 }

@@ -142,6 +142,43 @@ static void a_lun_that_does_not_come_back_is_gone(void **state)
 	disk_teardown(&d);
 }
 
+static bool refuse_page_83(struct fake *f, const struct iscsi_pdu *pdu, struct dm_task *task)
+{
+	unsigned *left = f->arg;
+
+	if (pdu->opcode != ISCSI_SCSI_COMMAND || pdu->command.cdb[0] != SCSI_INQUIRY ||
+		pdu->command.cdb[2] != 0x83 || *left == 0)
+		return false;
+	--*left;
+	fake_check(f, pdu, task, SENSE_ILLEGAL_REQUEST, 0x2400);
+	return true;
+}
+
+/* Such as one whose store is still being opened: which disk it is cannot be told yet. */
+static void a_lun_that_does_not_say_which_it_is_is_asked_again(void **state)
+{
+	static uint8_t data[512];
+	struct fake_disk_io f = {0};
+	struct fake_disk d;
+	unsigned left = 9; /* of the next connection, too */
+
+	(void)state;
+	disk_setup(&d);
+	d.o.fake->override = refuse_page_83;
+	d.o.fake->arg = &left;
+	fake_drop(d.o.fake, -ECONNRESET);
+	fake_turns(d.o.fake);
+	io_submit(&d, &f, DISK_WRITE, 0, 512, data);
+	fake_seconds(d.o.fake, 1);
+	assert_int_equal(f.done, 0);
+	fake_seconds(d.o.fake, 20);
+	assert_int_equal(left, 0);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.status, 0);
+	assert_int_equal(d.gone, 0);
+	disk_teardown(&d);
+}
+
 static void a_disk_is_freed_while_its_lun_is_looked_for(void **state)
 {
 	struct fake_disk d;
@@ -166,6 +203,7 @@ int main(void)
 		cmocka_unit_test(a_connection_lost_during_the_check_begins_it_anew),
 		cmocka_unit_test(a_lun_that_comes_a_little_later_is_waited_for),
 		cmocka_unit_test(a_lun_that_does_not_come_back_is_gone),
+		cmocka_unit_test(a_lun_that_does_not_say_which_it_is_is_asked_again),
 		cmocka_unit_test(a_disk_is_freed_while_its_lun_is_looked_for),
 	};
 

@@ -157,6 +157,9 @@ static void meaning_as_errno(void **state)
 			.key = rows[i].key, .asc = rows[i].asc, .ascq = rows[i].ascq};
 
 		assert_int_equal(scsi_sense_to_errno(&s), rows[i].error);
+		/* SPC-4 section 4.5.5: the command that tells of another's was not executed. */
+		s.deferred = true;
+		assert_int_equal(scsi_sense_to_errno(&s), rows[i].error ? rows[i].error : -EAGAIN);
 	}
 }
 

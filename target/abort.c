@@ -68,7 +68,8 @@ int abort_round_add(struct abort_round *r, struct device *d, const struct nexus 
 	p->device = d;
 	p->loop = n->loop;
 	p->nexus_id = n->id;
-	p->to = UINT64_MAX;
+	/* What arrives from here on is not ours; on another loop, from when the part gets there. */
+	p->to = n->loop == r->config.loop ? n->next_serial : UINT64_MAX;
 	list_init(&p->nexus_link);
 	list_append(&r->parts, &p->link);
 	device_hold(d);
@@ -167,7 +168,6 @@ static void part_arrived(struct loop_message *m)
 		part_done(p);
 		return;
 	}
-	/* What arrives from here on is not ours. */
 	p->to = p->to == UINT64_MAX ? n->next_serial : p->to;
 	if (abort_commands(p, n) && !part_is_home(p) && p->round->config.attention)
 		nexus_attention(n, ASC_COMMANDS_CLEARED_BY_ANOTHER_INITIATOR);

@@ -49,6 +49,28 @@ static void command_with_a_queued_response_is_no_task(void **state)
 	server_free(v);
 }
 
+/* Both came with one read of the socket: the request is not yet acted upon when the command is. */
+static void abort_task_set_spares_what_came_after_it(void **state)
+{
+	static const uint8_t functions[] = {
+		ISCSI_TMF_ABORT_TASK_SET, ISCSI_TMF_CLEAR_TASK_SET, ISCSI_TMF_LUN_RESET};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		struct server *v = server_new_with(slow);
+		struct tgt_session *s = server_session(v, 0);
+
+		send_read(s);
+		request(s, functions[i], 0, 0);
+		send_read(s);
+		server_advance(v, 20 * LOOP_NS_PER_MS);
+		assert_int_equal(s->tmf_response, ISCSI_TMF_COMPLETE);
+		assert_true(s->results[0].aborted && !s->results[0].responded);
+		assert_true(s->results[1].responded && !s->results[1].aborted);
+		server_free(v);
+	}
+}
+
 static void abort_task_set_spares_other_nexuses(void **state)
 {
 	struct server *v = server_new_with(slow);
@@ -174,6 +196,7 @@ int main(void)
 		cmocka_unit_test(abort_task_waits_for_the_store),
 		cmocka_unit_test(abort_of_no_task),
 		cmocka_unit_test(command_with_a_queued_response_is_no_task),
+		cmocka_unit_test(abort_task_set_spares_what_came_after_it),
 		cmocka_unit_test(abort_task_set_spares_other_nexuses),
 		cmocka_unit_test(lun_reset_aborts_all_and_tells_all),
 		cmocka_unit_test(lun_reset_ends_a_reserve),

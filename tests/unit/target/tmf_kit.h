@@ -14,7 +14,7 @@ static inline uint32_t send_read(struct tgt_session *s)
 	return server_send(s, (struct server_send){.cdb = cdb, .read = true, .length = 4096});
 }
 
-static inline void manage(struct tgt_session *s, uint8_t function, uint16_t lun, uint32_t tag)
+static inline void request(struct tgt_session *s, uint8_t function, uint16_t lun, uint32_t tag)
 {
 	struct iscsi_pdu pdu = {
 		.opcode = ISCSI_TMF_REQUEST,
@@ -25,6 +25,11 @@ static inline void manage(struct tgt_session *s, uint8_t function, uint16_t lun,
 
 	s->tmf_responses = 0;
 	tmf_start(s, &pdu);
+}
+
+static inline void manage(struct tgt_session *s, uint8_t function, uint16_t lun, uint32_t tag)
+{
+	request(s, function, lun, tag);
 	server_turn(s->server);
 }
 

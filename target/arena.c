@@ -22,6 +22,7 @@ struct arena_class {
 	uint32_t size;
 	uint8_t *start, *end;
 	struct free_buffer *free;
+	size_t free_count;
 };
 
 struct arena {
@@ -36,6 +37,7 @@ static void arena_put_into(struct arena_class *c, void *buffer)
 
 	b->next = c->free;
 	c->free = b;
+	c->free_count++;
 	poison(b + 1, c->size - sizeof(*b));
 }
 
@@ -85,13 +87,21 @@ void arena_free(struct arena *a)
 
 void *arena_get(struct arena *a, size_t size, uint32_t *ret_capacity)
 {
+	return arena_get_sparing(a, size, 0, ret_capacity);
+}
+
+void *arena_get_sparing(struct arena *a, size_t size, size_t spare, uint32_t *ret_capacity)
+{
 	for (unsigned i = 0; i < ARENA_CLASSES; i++) {
 		struct arena_class *c = &a->classes[i];
 		struct free_buffer *b = c->free;
 
 		if (c->size < size || !b)
 			continue;
+		if (i == ARENA_CLASSES - 1 && c->free_count <= spare)
+			break;
 		c->free = b->next;
+		c->free_count--;
 		unpoison(b, c->size);
 		*ret_capacity = c->size;
 		return b;

@@ -416,12 +416,17 @@ static void refuse_full(struct tgt_session *s, struct dm_conn *conn, struct dm_t
 	dm_deallocate_task_resources(conn, task);
 }
 
+/* The most that one extent needs (transfer.c): with all buffers full of data put aside for commands
+ * that have not begun, none could begin. */
+#define STASH_SPARES 2
+
 /* Immediate data is the mover's after command_arrive(): what is still needed is put aside. */
 static void stash_immediate(struct command *cmd)
 {
 	uint32_t capacity;
 
-	cmd->stash = arena_get(cmd->worker->arena, cmd->immediate_length, &capacity);
+	cmd->stash = arena_get_sparing(
+		cmd->worker->arena, cmd->immediate_length, STASH_SPARES, &capacity);
 	if (cmd->stash) {
 		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a length has its data */
 		memcpy(cmd->stash, cmd->immediate, cmd->immediate_length);

@@ -115,9 +115,15 @@ static int compose(struct tgt_session *s, const char *text, size_t length)
 {
 	struct key_pair pair;
 	size_t offset = 0;
+	bool asked = false; /* for targets: each time, the answer has all of them */
 	int err;
 
 	while ((err = keys_next(text, length, &offset, &pair)) == 1) {
+		bool asks = !strcmp(pair.key, "SendTargets");
+
+		if (asks && asked)
+			return -EPROTO;
+		asked |= asks;
 		err = answer_pair(s, &pair);
 		if (err < 0)
 			return err;

@@ -381,13 +381,15 @@ static bool take_range(struct command *cmd)
 {
 	struct device *d = cmd->nexus->device;
 	uint64_t bytes = (uint64_t)cmd->blocks * d->block_size;
+	/* What ends within a block reads its rest, and writes that again. */
+	bool patches = cmd->plan->steps_patch[0] && cmd->total % d->block_size;
 
 	if (cmd->range.state == RANGE_HELD)
 		return true;
 	cmd->range.loop = cmd->worker->loop;
 	cmd->range.woken = range_woken;
-	if (range_lock_take(
-		    &d->ranges, &cmd->range, cmd->lba * d->block_size, bytes, cmd->plan->exclusive))
+	if (range_lock_take(&d->ranges, &cmd->range, cmd->lba * d->block_size, bytes,
+		    cmd->plan->exclusive || patches))
 		return true;
 	command_busy(cmd);
 	return false;

@@ -98,5 +98,7 @@ void arena_free(struct arena *a);
 /* A buffer of at least `size` bytes (at most WORKER_LARGE_BUFFER), or NULL when none is left. Large
  * sizes keep a reserve for small ones, so that small commands never starve behind large. */
 void *arena_get(struct arena *a, size_t size, uint32_t *ret_capacity);
+/* The same, but leaves `spare` of the largest size alone. */
+void *arena_get_sparing(struct arena *a, size_t size, size_t spare, uint32_t *ret_capacity);
 void arena_put(struct arena *a, void *buffer);
 void *arena_memory(const struct arena *a, size_t *ret_length);

@@ -79,6 +79,26 @@ static void what_is_put_back_can_be_had_again(void **state)
 	arena_free(a);
 }
 
+static void who_spares_leaves_the_last_large_buffers(void **state)
+{
+	struct arena *a = arena_new(0);
+	void *taken[100];
+	uint32_t capacity;
+	unsigned count = 0;
+
+	(void)state;
+	while ((taken[count] = arena_get_sparing(a, WORKER_LARGE_BUFFER, 2, &capacity)))
+		count++;
+	taken[count++] = arena_get(a, WORKER_LARGE_BUFFER, &capacity);
+	taken[count++] = arena_get(a, WORKER_LARGE_BUFFER, &capacity);
+	assert_non_null(taken[count - 2]);
+	assert_non_null(taken[count - 1]);
+	assert_null(arena_get(a, WORKER_LARGE_BUFFER, &capacity));
+	while (count)
+		arena_put(a, taken[--count]);
+	arena_free(a);
+}
+
 static void longer_than_large_is_never_there(void **state)
 {
 	struct arena *a = arena_new(0);
@@ -110,6 +130,7 @@ int main(void)
 		cmocka_unit_test(large_takers_leave_the_small_buffers),
 		cmocka_unit_test(small_takers_borrow_from_larger_classes),
 		cmocka_unit_test(what_is_put_back_can_be_had_again),
+		cmocka_unit_test(who_spares_leaves_the_last_large_buffers),
 		cmocka_unit_test(longer_than_large_is_never_there),
 		cmocka_unit_test(without_memory_there_is_no_arena),
 	};

@@ -151,6 +151,43 @@ static void immediate_data_that_finds_no_memory_is_task_set_full(void **state)
 	server_free(v);
 }
 
+/* Else nothing that waits could ever begin, and nothing would give a buffer back. */
+static void immediate_data_leaves_what_one_command_needs(void **state)
+{
+	void *taken[100];
+	struct server *v = server_new_with(slow);
+	struct tgt_session *s = server_session(v, 0);
+	uint8_t *data = server_pattern(4096, 9), cdb[CDB_SIZE];
+	unsigned size, count = 0, small = 0;
+	static void *smaller[4096];
+	uint32_t capacity;
+
+	(void)state;
+	send_read(s, ISCSI_ATTR_SIMPLE);
+	while ((taken[count] =
+			arena_get_sparing(s->worker->arena, WORKER_LARGE_BUFFER, 2, &capacity)))
+		count++;
+	while ((smaller[small] = arena_get_sparing(s->worker->arena, 512, 2, &capacity)))
+		small++;
+	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 8, false, &size);
+	server_send(s, (struct server_send){.cdb = cdb,
+			       .write = true,
+			       .length = 4096,
+			       .attribute = ISCSI_ATTR_ORDERED,
+			       .out = data,
+			       .immediate = 4096});
+	for (unsigned i = 0; i < 5; i++)
+		server_advance(v, LOOP_NS_PER_MS);
+	assert_int_equal(s->results[0].status, SCSI_GOOD);
+	assert_int_equal(s->results[1].status, SCSI_TASK_SET_FULL);
+	while (small)
+		arena_put(s->worker->arena, smaller[--small]);
+	while (count)
+		arena_put(s->worker->arena, taken[--count]);
+	free(data);
+	server_free(v);
+}
+
 static void medium_access_waits_for_the_fence(void **state)
 {
 	struct server *v = server_new();
@@ -232,6 +269,7 @@ int main(void)
 		cmocka_unit_test(aborted_ordered_command_lets_others_go),
 		cmocka_unit_test(waiting_command_keeps_its_immediate_data),
 		cmocka_unit_test(immediate_data_that_finds_no_memory_is_task_set_full),
+		cmocka_unit_test(immediate_data_leaves_what_one_command_needs),
 		cmocka_unit_test(medium_access_waits_for_the_fence),
 		cmocka_unit_test(no_command_left_is_task_set_full),
 		cmocka_unit_test(data_that_broke_the_protocol_ends_the_command),

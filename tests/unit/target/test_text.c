@@ -66,6 +66,9 @@ static void discovery_lists_the_targets_that_the_initiator_may_see(void **state)
 	ANSWERS(&c, "SendTargets=iqn.2026-01.org.example:other",
 		"TargetName=iqn.2026-01.org.example:other\0TargetAddress=192.0.2.1:3260,1\0");
 	ANSWERS(&c, "SendTargets=iqn.2026-01.org.example:secret", "");
+	assert_int_equal(
+		ask(&c, "SendTargets=All\0SendTargets=All", 32, ISCSI_TAG_NONE, false)->pdu.opcode,
+		ISCSI_REJECT);
 	kit_lose(&kit, &c);
 }
 

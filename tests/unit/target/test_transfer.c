@@ -150,6 +150,34 @@ static void write_shorter_than_the_cdb_leaves_the_rest(struct server_config conf
 	server_free(v);
 }
 
+/* It has read the block and waits for its data; another's WRITE of the block must not come between.
+ */
+static void partial_block_is_not_merged_with_what_was_there_before(void **state)
+{
+	struct server *v = server_new();
+	struct tgt_session *a = server_session(v, 0), *b = server_session(v, 1);
+	uint8_t old[512], whole[512], part[100], cdb[CDB_SIZE];
+	unsigned size;
+
+	(void)state;
+	memset(old, 'o', sizeof(old));
+	memset(whole, 'w', sizeof(whole));
+	memset(part, 'p', sizeof(part));
+	server_write(a, 0, 1, old, 512);
+	cdb_read_write(cdb, SCSI_DATA_OUT, 0, 1, false, &size);
+	a->mover_holds = true;
+	server_send(a, (struct server_send){.cdb = cdb, .write = true, .length = 100, .out = part});
+	server_turn(v);
+	server_send(
+		b, (struct server_send){.cdb = cdb, .write = true, .length = 512, .out = whole});
+	server_turn(v);
+	server_let_go(a);
+	server_turn(v);
+	server_read(b, 0, 1, 512);
+	assert_memory_equal(v->memory + 100, whole + 100, 412);
+	server_free(v);
+}
+
 static void partial_block_is_merged(void **state)
 {
 	(void)state;
@@ -417,6 +445,7 @@ int main(void)
 		cmocka_unit_test(no_blocks_are_no_transfer),
 		cmocka_unit_test(read_is_cut_to_what_is_expected),
 		cmocka_unit_test(partial_block_is_merged),
+		cmocka_unit_test(partial_block_is_not_merged_with_what_was_there_before),
 		cmocka_unit_test(commands_wait_for_buffers_and_all_end),
 		cmocka_unit_test(small_commands_pass_large_ones_that_wait),
 		cmocka_unit_test(unreadable_block_fails_the_read),

@@ -32,7 +32,8 @@ struct disk_io {
 	void *data; /* READ, WRITE */
 	/* that `data` lies in (disk_register()); NULL: the mover may copy */
 	struct dm_region *region;
-	bool fua; /* WRITE, WRITE_ZEROES */
+	bool fua;	/* WRITE, WRITE_ZEROES */
+	bool may_unmap; /* WRITE_ZEROES: where that reads as zeroes (same_unmaps) */
 	/* 0 or negative errno: -EIO, -ENOSPC (space allocation), -EROFS (write protected), -ENODATA
 	 * (medium error), -EBADE (reservation conflict), -ETIMEDOUT (replacement time-out),
 	 * -ENODEV, -EILSEQ (miscompare). Never from inside disk_submit(). */
@@ -49,11 +50,16 @@ struct disk_info {
 	uint32_t max_discard;	   /* bytes per command; 0: no UNMAP */
 	uint32_t max_write_zeroes; /* bytes per WRITE SAME; 0: zeroes are written */
 	bool readonly, write_cache, rotational;
-	bool fua;		  /* DPOFUA: WRITE takes the FUA bit; else a flush follows */
-	bool unmap_zeroes;	  /* LBPRZ: what was unmapped reads as zeroes */
+	bool fua;	   /* DPOFUA: WRITE takes the FUA bit; else a flush follows */
+	bool unmap_zeroes; /* LBPRZ: what was unmapped reads as zeroes */
+	/* LBPWS, too: WRITE SAME unmaps what it can, and writes the rest. UNMAP may leave blocks as
+	 * they are. */
+	bool same_unmaps;
 	uint32_t optimal_io_size; /* bytes; 0: not told */
 	char vendor[9], product[17], revision[5], serial[64];
-	char wwid[80]; /* designator of VPD 83h, "naa.…", "eui.…", "t10.…" or "name.…" */
+	/* designator of VPD 83h, "naa.…", "eui.…", "t10.…" or "name.…"; whole, for two may differ
+	 * at the end: at most 255 bytes, in hexadecimal where they cannot be printed */
+	char wwid[5 + 2 * 255 + 1];
 };
 
 /* What a disk tells its owner, from the loop. */

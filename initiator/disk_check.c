@@ -24,7 +24,7 @@ static void check_other_device(struct disk *d, const struct disk_info *now)
 {
 	char why[256];
 
-	snprintf(why, sizeof(why), "another device is there: \"%s\" in place of \"%s\"",
+	snprintf(why, sizeof(why), "another device is there: \"%.100s\" in place of \"%.100s\"",
 		*now->wwid ? now->wwid : now->serial,
 		*d->info.wwid ? d->info.wwid : d->info.serial);
 	disk_gone(d, why);

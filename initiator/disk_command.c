@@ -74,7 +74,8 @@ static void build_write_zeroes(struct disk_command *c)
 	c->same = c->disk->info.max_write_zeroes > 0;
 	if (c->same) {
 		cdb_write_same16(c->task.cdb, to_blocks(c->disk, c->offset),
-			(uint32_t)to_blocks(c->disk, c->length), false, false);
+			(uint32_t)to_blocks(c->disk, c->length),
+			c->io->may_unmap && c->disk->info.same_unmaps, false);
 		length = c->disk->info.block_size;
 		c->task.timeout_ns = DISK_SLOW_TIMEOUT_NS;
 	} else {

@@ -242,6 +242,7 @@ static void derive_limits(struct probe *p)
 	i->max_write_zeroes = blocks_to_bytes(
 		p, l->max_write_same ? l->max_write_same : NO_LIMIT_BLOCKS, PROBE_MAX_WRITE_ZEROES);
 	i->unmap_zeroes |= p->provisioning.reads_zeros & 1;
+	i->same_unmaps = i->unmap_zeroes && p->provisioning.write_same16;
 	i->optimal_io_size = blocks_to_bytes(p, l->optimal_transfer, PROBE_MAX_TRANSFER);
 }
 

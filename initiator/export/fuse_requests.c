@@ -240,7 +240,8 @@ static void request_fsync(
 	submit(request, &(struct disk_io){.operation = DISK_FLUSH});
 }
 
-/* A hole reads as zeros: an UNMAP is enough where the target promises that. */
+/* A hole reads as zeros, and the loop driver asks for one to zero blocks, too: UNMAP, which may
+ * leave some as they are, will not do. */
 static void request_fallocate(fuse_req_t request, fuse_ino_t node, int mode, off_t offset,
 	off_t length, struct fuse_file_info *fi)
 {
@@ -250,14 +251,14 @@ static void request_fallocate(fuse_req_t request, fuse_ino_t node, int mode, off
 
 	(void)node;
 	(void)fi;
-	if (!hole && !(mode & FALLOC_FL_ZERO_RANGE)) {
+	if ((!hole && !(mode & FALLOC_FL_ZERO_RANGE)) ||
+		(hole && info->max_discard && !info->same_unmaps)) {
 		fuse_reply_err(request, EOPNOTSUPP);
 		return;
 	}
 	submit(request, &(struct disk_io){
-				.operation = hole && info->max_discard && info->unmap_zeroes
-						     ? DISK_DISCARD
-						     : DISK_WRITE_ZEROES,
+				.operation = DISK_WRITE_ZEROES,
+				.may_unmap = hole,
 				.offset = (uint64_t)offset,
 				.length = (uint64_t)length,
 			});

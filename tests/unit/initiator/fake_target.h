@@ -75,6 +75,7 @@ struct fake {
 	const char *wwid;
 	uint32_t max_transfer; /* blocks, VPD B0h */
 	bool no_write_same;
+	bool unmap_alone; /* WRITE SAME does not unmap */
 	/* what was seen */
 	struct iscsi_pdu sent[FAKE_SENT];
 	unsigned sent_count;
@@ -149,7 +150,8 @@ static inline void fake_inquiry(struct fake *f, const struct iscsi_pdu *pdu, str
 		.max_unmap_descriptors = 1,
 		.max_write_same = 2048};
 	struct vpd_block_characteristics characteristics = {.rotation_rate = VPD_NON_ROTATING};
-	struct vpd_provisioning provisioning = {.unmap = true, .reads_zeros = 1};
+	struct vpd_provisioning provisioning = {
+		.unmap = true, .write_same16 = !f->unmap_alone, .reads_zeros = 1};
 	uint8_t data[512];
 	struct bytes_writer w = bytes_writer(data, sizeof(data));
 

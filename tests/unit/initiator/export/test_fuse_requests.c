@@ -285,13 +285,29 @@ static void reserve(struct fuse_req *r)
 	fuse_requests.fallocate(r, FUSE_ROOT_ID, 0, 0, 4096, NULL);
 }
 
-/* The target says that what was unmapped reads as zeroes (LBPRZ, SBC-3 section 6.6.4). */
+/* The target says that what was unmapped reads as zeroes (LBPRZ), and that WRITE SAME unmaps
+ * (LBPWS, SBC-3 section 6.6.4). */
 static void a_hole_is_unmapped_where_that_reads_as_zeroes(void **state)
 {
 	(void)state;
-	assert_true(disk_info(it.disk.disk)->unmap_zeroes);
+	memset(it.disk.o.fake->disk, 0xff, 4096);
 	assert_int_equal(0, one(punch)->error);
-	assert_int_equal(SCSI_UNMAP, last_command()->command.cdb[0]);
+	assert_int_equal(SCSI_WRITE_SAME_16, last_command()->command.cdb[0]);
+	assert_int_equal(CDB_WRITE_SAME_UNMAP, last_command()->command.cdb[1]);
+	assert_int_equal(0, it.disk.o.fake->disk[4095]);
+}
+
+/* UNMAP may leave blocks as they are (SBC-3 section 4.7.3). */
+static void no_hole_is_made_by_a_target_that_only_knows_unmap(void **state)
+{
+	(void)state;
+	it.disk.o.fake->unmap_alone = true;
+	fake_drop(it.disk.o.fake, -ECONNRESET); /* it is looked at again */
+	fake_seconds(it.disk.o.fake, 1);
+	assert_true(disk_info(it.disk.disk)->unmap_zeroes);
+	assert_int_equal(EOPNOTSUPP, one(punch)->error);
+	assert_int_equal(0, one(zero)->error);
+	assert_int_equal(0, last_command()->command.cdb[1]);
 }
 
 static void a_range_of_zeroes_is_written(void **state)
@@ -509,6 +525,7 @@ int main(void)
 		TEST(writes_and_flushes_reach_the_target),
 		TEST(a_targets_refusal_is_the_systems_error),
 		TEST(a_hole_is_unmapped_where_that_reads_as_zeroes),
+		TEST(no_hole_is_made_by_a_target_that_only_knows_unmap),
 		TEST(a_range_of_zeroes_is_written),
 		TEST(the_file_is_as_large_as_the_disk_and_stays_so),
 		TEST(as_many_are_under_way_as_there_are_slots),

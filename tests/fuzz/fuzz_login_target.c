@@ -18,6 +18,7 @@ enum options {
 struct policy {
 	uint8_t options;
 	unsigned identified, established;
+	const struct login *login;
 };
 
 static unsigned identify(void *owner, const struct login_identity *who, struct login_auth *ret_auth,
@@ -49,6 +50,7 @@ static unsigned establish(void *owner, const struct login_identity *who, uint16_
 	struct policy *p = owner;
 
 	FUZZ_CHECK(p->identified == 1 && p->established++ == 0 && who->initiator_name);
+	FUZZ_CHECK(!(p->options & CHAP_REQUIRED) || p->login->auth_state == LOGIN_AUTH_DONE);
 	*ret_tsih = who->tsih ? who->tsih : 0x1234;
 	return p->options & ESTABLISH_REFUSED ? LOGIN_TOO_MANY_CONNECTIONS : LOGIN_SUCCESS;
 }
@@ -140,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct login *l = machine(&p);
 	bool begun = false;
 
+	p.login = l;
 	fuzz_random_restart();
 	while (in.left && step(&in, l, &p, begun))
 		begun = true;

@@ -63,8 +63,8 @@ struct login {
 	unsigned status;
 	char why[224], redirect[ISCSI_VALUE_MAX + 1];
 
-	/* Initiator: with the last piece of what is in `out`. Target: the request that `out` answers
-	 * had T, and was checked accordingly. */
+	/* Initiator: with the last piece of what is in `out`. Target: the request that `out`
+	 * answers had T, and was checked accordingly. */
 	bool wants_transit;
 	/* initiator */
 	bool offers_none;

@@ -159,6 +159,7 @@ static uint64_t loop_wait_time(struct loop *l, uint64_t max_wait_ns)
 /* Sleeps for at most `wait_ns`, unless there is something to do by now. */
 static int loop_sleep(struct loop *l, uint64_t wait_ns, bool *ret_polled)
 {
+	uint64_t due;
 	int count;
 
 	/* Whoever posts from here on sees `sleeping` and writes the eventfd; whoever posted before
@@ -168,6 +169,9 @@ static int loop_sleep(struct loop *l, uint64_t wait_ns, bool *ret_polled)
 	if (*ret_polled || loop_messages_pending(l) || atomic_load(&l->stopping) ||
 		!list_empty(&l->calls) || !list_empty(&l->flushers))
 		wait_ns = 0;
+	due = loop_timers_next(l); /* pollers may have armed one */
+	if (due != UINT64_MAX && !l->config.virtual_clock)
+		wait_ns = min_u64(wait_ns, due > l->now_ns ? due - l->now_ns : 0);
 	if (*ret_polled && ++l->unwatched < LOOP_UNWATCHED_MAX)
 		count = 0;
 	else

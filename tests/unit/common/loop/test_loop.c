@@ -139,6 +139,45 @@ static void poller_with_entries_keeps_the_loop_from_sleeping(void **state)
 	loop_free(l);
 }
 
+struct late {
+	struct loop_poller poller;
+	struct loop_timer timer;
+	struct loop *loop;
+	bool expired;
+};
+
+static bool late_poll(struct loop_poller *p, bool will_sleep)
+{
+	struct late *late = container_of(p, struct late, poller);
+
+	if (will_sleep && !late->expired)
+		loop_timer_arm(late->loop, &late->timer, LOOP_NS_PER_MS);
+	return false;
+}
+
+static void late_expired(struct loop_timer *t)
+{
+	container_of(t, struct late, timer)->expired = true;
+}
+
+/* As the verbs provider does when it arms a completion queue. */
+static void timer_that_a_poller_arms_before_the_loop_sleeps_is_waited_for(void **state)
+{
+	struct loop *l = loop_new(NULL);
+	struct late late = {.poller.poll = late_poll, .timer.expired = late_expired, .loop = l};
+	struct timespec start, end;
+
+	(void)state;
+	loop_poller_add(l, &late.poller);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (!late.expired)
+		loop_turn(l, 100 * LOOP_NS_PER_S);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_true(end.tv_sec - start.tv_sec < 50);
+	loop_poller_remove(&late.poller);
+	loop_free(l);
+}
+
 static bool endless_poll(struct loop_poller *p, bool will_sleep)
 {
 	(void)p;
@@ -258,6 +297,7 @@ int main(void)
 		TEST(call_that_always_defers_itself_does_not_keep_flushers_and_watches_waiting),
 		cmocka_unit_test(poller_with_entries_keeps_the_loop_from_sleeping),
 		cmocka_unit_test(poller_that_always_finds_does_not_keep_watches_waiting),
+		cmocka_unit_test(timer_that_a_poller_arms_before_the_loop_sleeps_is_waited_for),
 		cmocka_unit_test(what_is_expected_is_looked_for_before_the_loop_sleeps),
 		cmocka_unit_test(what_is_expected_in_vain_is_looked_for_ever_more_rarely),
 		cmocka_unit_test(loop_that_spins_looks_often_before_it_sleeps),

@@ -150,9 +150,10 @@ static void on_route(struct verbs_conn *c, const struct verbs_event *e)
 	request_send(c);
 }
 
+/* librdmacm's own failures come as -1, which is no errno. */
 static int status_errno(int status, int otherwise)
 {
-	return status < 0 ? status : otherwise;
+	return status < -1 ? status : otherwise;
 }
 
 static void on_no_address(struct verbs_conn *c, const struct verbs_event *e)

@@ -192,6 +192,8 @@ static void device_release(struct verbs_conn *c)
 	if (c->cq) {
 		c->cq->used -= entries_of(c);
 		c->cq->outstanding -= c->slot_count;
+		if (!c->cq->outstanding)
+			c->cq->awaited = false;
 	}
 	c->cq = NULL;
 	if (c->id)

@@ -1,15 +1,17 @@
 /* The RDMA devices that this process has opened. librdmacm opens one for the first id that is bound
- * to it, and keeps it open for as long as the process lives. The kernel, though, does not finish
- * the removal of a device (`rdma link delete`, a driver's unload) before the last process has
- * closed it, and not every device says that it is leaving. So: what has been opened is remembered
- * here, looked for in sysfs once a second by whoever has a timer, and once it has gone and no loop
- * uses it any more, its descriptors are given back behind librdmacm's back.
+ * to it, and closes it when no id is left and the device has gone, whoever still uses it: a list of
+ * devices is what counts as an id, so each that we know is in one of ours. The kernel, though, does
+ * not finish the removal of a device (`rdma link delete`, a driver's unload) before the last
+ * process has closed it, and not every device says that it is leaving. So: what has been opened is
+ * remembered here, looked for in sysfs once a second by whoever has a timer, and once it has gone
+ * and no loop uses it any more, its descriptors are given back behind librdmacm's back.
  *
  * Shared by all loops, under a mutex; nothing of the data path comes here. */
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -20,6 +22,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct {
 		struct ibv_context *context; /* NULL: free */
+		struct ibv_context **pin;    /* as rdma_get_devices() would give it, alone */
 		unsigned users;
 		bool gone;
 	} rows[CONTEXTS_MAX];
@@ -34,6 +37,29 @@ static size_t row_find(const struct ibv_context *context)
 	return i;
 }
 
+/* A list of librdmacm's with that device alone; NULL where it has gone already, or without memory.
+ */
+static struct ibv_context **pin_make(struct ibv_context *context)
+{
+	struct ibv_context **all = rdma_get_devices(NULL), **pin;
+	size_t at = 0, count = 0;
+
+	if (!all)
+		return NULL;
+	while (all[count])
+		count++;
+	while (at < count && all[at] != context)
+		at++;
+	pin = at < count ? calloc(2, sizeof(*pin)) : NULL; /* librdmacm will free() it */
+	if (pin) {
+		pin[0] = context;
+		all[at] = all[count - 1];
+		all[count - 1] = NULL;
+	}
+	rdma_free_devices(all);
+	return pin;
+}
+
 void verbs_context_hold(struct ibv_context *context)
 {
 	size_t i;
@@ -43,8 +69,10 @@ void verbs_context_hold(struct ibv_context *context)
 	if (i == CONTEXTS_MAX)
 		i = row_find(NULL);
 	if (i < CONTEXTS_MAX) { /* else it is not looked after: its removal waits for our end */
-		if (contexts.rows[i].context != context)
+		if (contexts.rows[i].context != context) {
 			contexts.rows[i].gone = false;
+			contexts.rows[i].pin = pin_make(context);
+		}
 		contexts.rows[i].context = context;
 		contexts.rows[i].users++;
 	}
@@ -108,13 +136,20 @@ void verbs_contexts_sweep(void)
 		log_info("verbs", "%s is released", ibv_get_device_name(context->device));
 		descriptors_give_back(context);
 		contexts.rows[i].context = NULL;
+		if (contexts.rows[i].pin)
+			rdma_free_devices(contexts.rows[i].pin);
 		any = true;
 	}
 	pthread_mutex_unlock(&contexts.lock);
 	if (!any)
 		return;
-	/* Makes librdmacm compare its list with the kernel's, and forget what is gone. */
+	/* Makes librdmacm compare its list with the kernel's, and forget what is gone. It opens
+	 * what is new, which is looked after from then on. */
 	known = rdma_get_devices(NULL);
+	for (size_t i = 0; known && known[i]; i++) {
+		verbs_context_hold(known[i]);
+		verbs_context_put(known[i]);
+	}
 	if (known)
 		rdma_free_devices(known);
 }

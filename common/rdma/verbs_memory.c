@@ -279,12 +279,14 @@ void verbs_revoke(struct rdma_conn *base, uint32_t stag)
 	struct verbs_window *w = verbs_window_find(c, stag);
 	uint64_t end;
 
-	if (!w || c->state == VERBS_OVER)
+	/* A window of type 2 ends with its queue pair, which is in error by then. */
+	if (!w || c->state == VERBS_LOST || c->state == VERBS_OVER)
 		return;
-	/* Its binding has not left: the device knows nothing of it. */
+	/* Its binding has not left: the device knows nothing of it, nor of its key. */
 	if (verbs_kind_of(&w->work) == VERBS_BIND && !list_empty(&w->work.link)) {
 		list_remove(&w->work.link);
-		verbs_window_release(w);
+		w->bound = false;
+		list_append(&c->windows_free, &w->link);
 		return;
 	}
 	verbs_work_queue(c, &w->work, VERBS_INVALIDATE);

@@ -5,6 +5,7 @@
 #include "common/rdma/verbs_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { /* rdma_work.provider_private; [0] is the kind, [2] the status (verbs_complete.c) */
@@ -197,7 +198,7 @@ void verbs_sends_post(struct verbs_conn *c)
 			c->slot_count < c->shape.sends);
 		chain.wr[chain.count - 1].send_flags |= IBV_SEND_SIGNALED;
 		c->cq->awaited |= chain.awaited || conn_awaits(c);
-		err = ibv_post_send(c->id->qp, chain.wr, &bad);
+		err = abs(ibv_post_send(c->id->qp, chain.wr, &bad)); /* siw's is negative */
 		if (err)
 			verbs_conn_over(
 				c, -err, "the device takes no requests: %s", strerrordesc_np(err));

@@ -33,6 +33,11 @@ void *alloc_zeroed(size_t size)
 	return alloc_array(1, size);
 }
 
+void *alloc_given_away(size_t size)
+{
+	return alloc_admit() ? calloc(1, size) : NULL;
+}
+
 void *alloc_array(size_t count, size_t size)
 {
 	if (!alloc_admit() || (size && count > SIZE_MAX / size))

@@ -6,6 +6,8 @@
 
 /* `size` bytes, zeroed; NULL when there is no memory. Free with alloc_free(). */
 void *alloc_zeroed(size_t size);
+/* The same, for a library that will free() it: not among those that alloc_live() counts. */
+void *alloc_given_away(size_t size);
 /* `count` objects of `size` bytes, zeroed; NULL also when the product overflows. */
 void *alloc_array(size_t count, size_t size);
 /* As realloc(): `old` stays valid on failure. New bytes are not zeroed. */

@@ -11,9 +11,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "common/base/alloc.h"
 #include "common/base/log.h"
 
 #define CONTEXTS_MAX 64
@@ -50,7 +50,7 @@ static struct ibv_context **pin_make(struct ibv_context *context)
 		count++;
 	while (at < count && all[at] != context)
 		at++;
-	pin = at < count ? calloc(2, sizeof(*pin)) : NULL; /* librdmacm will free() it */
+	pin = at < count ? alloc_given_away(2 * sizeof(*pin)) : NULL;
 	if (pin) {
 		pin[0] = context;
 		all[at] = all[count - 1];

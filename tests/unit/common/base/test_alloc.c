@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/alloc.h"
@@ -28,6 +29,21 @@ static void memory_comes_zeroed_and_is_counted(void **state)
 	alloc_free(r);
 	alloc_free(NULL);
 	assert_int_equal(live, alloc_live());
+}
+
+static void what_is_given_away_is_not_counted_as_living(void **state)
+{
+	unsigned long asked = alloc_asked(), live = alloc_live();
+	uint8_t zeros[100] = {0};
+	uint8_t *p = alloc_given_away(100);
+
+	(void)state;
+	assert_memory_equal(zeros, p, 100);
+	assert_int_equal(asked + 1, alloc_asked());
+	assert_int_equal(live, alloc_live());
+	free(p);
+	alloc_fail_nth(1);
+	assert_null(alloc_given_away(1));
 }
 
 static void nth_allocation_fails_and_no_other(void **state)
@@ -98,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_comes_zeroed_and_is_counted),
+		cmocka_unit_test(what_is_given_away_is_not_counted_as_living),
 		cmocka_unit_test(nth_allocation_fails_and_no_other),
 		cmocka_unit_test(every_kind_can_fail),
 		cmocka_unit_test(texts_are_copied),

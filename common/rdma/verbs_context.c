@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/alloc.h"
@@ -41,6 +42,7 @@ static size_t row_find(const struct ibv_context *context)
  */
 static struct ibv_context **pin_make(struct ibv_context *context)
 {
+	struct ibv_context *alone[2] = {context, NULL};
 	struct ibv_context **all = rdma_get_devices(NULL), **pin;
 	size_t at = 0, count = 0;
 
@@ -50,9 +52,9 @@ static struct ibv_context **pin_make(struct ibv_context *context)
 		count++;
 	while (at < count && all[at] != context)
 		at++;
-	pin = at < count ? alloc_given_away(2 * sizeof(*pin)) : NULL;
+	pin = at < count ? alloc_given_away(sizeof(alone)) : NULL;
 	if (pin) {
-		pin[0] = context;
+		memcpy(pin, alone, sizeof(alone));
 		all[at] = all[count - 1];
 		all[count - 1] = NULL;
 	}
